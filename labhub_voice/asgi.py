@@ -1,0 +1,23 @@
+"""HTTP to Django, websockets to the live consumers, behind the origin check and the session."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "labhub_voice.settings")
+http = get_asgi_application()  # before anything that needs the app registry
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+
+from labs.live.origin import SameOrigin  # noqa: E402
+from labs.live.routing import websocket_urlpatterns  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+    }
+)

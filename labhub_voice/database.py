@@ -1,0 +1,39 @@
+"""DATABASE_URL to Django's DATABASES. SQLite for a laptop, Postgres for everything larger."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def database(url: str) -> dict[str, Any]:
+    """Raises ImproperlyConfigured for any scheme but sqlite and postgresql."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": unquote(parts.path),
+            # Without these, 8 writers lost 407 of 480 runs to 'database is locked'; with them none (DESIGN 4).
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+            },
+            # A file, also under test: threads and processes share it.
+            "TEST": {"NAME": unquote(parts.path) + ".test"},
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path.lstrip("/")),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": parts.hostname or "",
+            "PORT": parts.port or "",
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": dict(parse_qsl(parts.query)),
+        }
+    raise ImproperlyConfigured(f"DATABASE_URL must start with sqlite:// or postgresql://, not {parts.scheme}://")

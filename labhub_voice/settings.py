@@ -1,0 +1,172 @@
+"""Settings: the environment in, Django's names out. docs/settings.md lists every variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from labhub_voice import env
+from labhub_voice.database import database
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STATE_DIR = Path(env.text("LABHUB_STATE_DIR", str(BASE_DIR / ".labhub")))
+
+# Demo mode is the laptop: known logins, local endpoints allowed. Nothing else may use its key.
+DEMO = env.flag("LABHUB_DEMO")
+DEBUG = env.flag("LABHUB_DEBUG")
+SECRET_KEY = env.text("SECRET_KEY", "demo-mode-only-" + "0" * 40 if DEMO else None)
+if not DEMO and len(SECRET_KEY) < 40:
+    raise ImproperlyConfigured("SECRET_KEY is too short: use at least 40 random characters.")
+
+ALLOWED_HOSTS = env.words("LABHUB_HOSTS", "localhost,127.0.0.1,[::1]" if DEMO else "")
+CSRF_TRUSTED_ORIGINS = env.words("LABHUB_ORIGINS")
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "axes",
+    "labs",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "labhub_voice.urls"
+ASGI_APPLICATION = "labhub_voice.asgi.application"
+# The step forms' widgets are templates of ours, found like every other one.
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": database(env.text("DATABASE_URL", f"sqlite://{STATE_DIR}/labhub.sqlite3"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+# Five wrong passwords for one name from one address: ten minutes' pause.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 10 / 60
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
+AXES_RESET_ON_SUCCESS = True
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEMO
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("LABHUB_BEHIND_PROXY") else None
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+# A long prompt is refused by the form with a sentence; this only bounds what a request may hold at all.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("ko", _("Korean")), ("en", _("English"))]
+LOCALE_PATHS = [BASE_DIR / "labs" / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = STATE_DIR / "staticfiles"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "labhub_voice.static.HashedStaticFiles"},
+}
+
+REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+# Celery only carries wake-ups; the database decides what runs (ARCHITECTURE.md).
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_TIMEOUT = 1
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 1,
+    "socket_timeout": 5,
+    "retry_on_timeout": False,
+    "visibility_timeout": 3600,
+    # Wake-ups are worth nothing when they are old; the sweep repeats them.
+    "max_retries": 0,
+}
+CELERY_TASK_DEFAULT_QUEUE = "background"
+CELERY_TASK_ROUTES = {"labs.tasks.drive": {"queue": "drive"}}
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_TIME_LIMIT = 900
+CELERY_TASK_SOFT_TIME_LIMIT = 870
+
+# Times of the engine, in seconds. The drills shorten them.
+LABHUB_BEAT_S = env.number("LABHUB_BEAT_S", 5)
+LABHUB_LEASE_S = env.number("LABHUB_LEASE_S", 30)
+LABHUB_SWEEP_S = env.number("LABHUB_SWEEP_S", 5)
+LABHUB_CANCEL_POLL_S = env.number("LABHUB_CANCEL_POLL_S", 0.1)
+LABHUB_FIRST_TOKEN_S = env.number("LABHUB_FIRST_TOKEN_S", 60)
+LABHUB_IDLE_S = env.number("LABHUB_IDLE_S", 20)
+LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
+LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
+LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
+LABHUB_ALLOW_LOCAL_ENDPOINTS = env.flag("LABHUB_ALLOW_LOCAL_ENDPOINTS", DEMO)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("LABHUB_LOG_LEVEL", "INFO")},
+    "loggers": {"httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}},
+}

@@ -1,0 +1,92 @@
+"""An httpx transport over httpcore with the stamping backend: a fresh connection for every request, no
+proxies, no redirects, no shared pool that could leak (llama-server closes after each stream anyway)."""
+
+import ssl
+from collections.abc import Iterator
+from functools import cached_property
+from typing import cast
+
+import httpcore
+import httpx
+
+from labs.llama.backend import StampedBackend, Wire
+
+
+class StampedTransport(httpx.BaseTransport):
+    """The request's `wire` extension (a `Wire`) takes the stamps and gives the deadlines."""
+
+    def __init__(self, *, allow_local: bool) -> None:
+        self._allow_local = allow_local
+
+    @cached_property
+    def ssl_context(self) -> ssl.SSLContext:
+        """Costs some 26 ms, so it is made once and only for https."""
+        return httpcore.default_ssl_context()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        wire = cast(Wire, request.extensions["wire"])
+        pool = httpcore.ConnectionPool(
+            ssl_context=self.ssl_context if request.url.scheme == "https" else None,
+            max_connections=1,
+            max_keepalive_connections=0,
+            network_backend=StampedBackend(wire, self._allow_local),
+        )
+        try:
+            response = pool.handle_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=httpcore.URL(
+                        scheme=request.url.raw_scheme,
+                        host=request.url.raw_host,
+                        port=request.url.port,
+                        target=request.url.raw_path,
+                    ),
+                    headers=request.headers.raw,
+                    content=cast(httpx.SyncByteStream, request.stream),
+                )
+            )
+        except httpcore.TimeoutException as exc:
+            raise httpx.TimeoutException(str(exc), request=request) from exc
+        except (httpcore.NetworkError, httpcore.ProtocolError) as exc:
+            pool.close()
+            raise _mapped(exc) from exc
+        return httpx.Response(
+            status_code=response.status,
+            headers=response.headers,
+            stream=_Body(cast(httpcore.Response, response), pool),
+            request=request,
+        )
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, response: httpcore.Response, pool: httpcore.ConnectionPool) -> None:
+        self._response = response
+        self._pool = pool
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._response.iter_stream()
+        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as exc:
+            raise _mapped(exc) from exc
+
+    def close(self) -> None:
+        self._response.close()
+        self._pool.close()
+
+
+_EXCEPTIONS: dict[type[Exception], type[httpx.TransportError]] = {
+    httpcore.ConnectTimeout: httpx.ConnectTimeout,
+    httpcore.ReadTimeout: httpx.ReadTimeout,
+    httpcore.WriteTimeout: httpx.WriteTimeout,
+    httpcore.PoolTimeout: httpx.PoolTimeout,
+    httpcore.ConnectError: httpx.ConnectError,
+    httpcore.ReadError: httpx.ReadError,
+    httpcore.WriteError: httpx.WriteError,
+    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
+    httpcore.LocalProtocolError: httpx.LocalProtocolError,
+    httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
+}
+
+
+def _mapped(exc: Exception) -> httpx.TransportError:
+    return _EXCEPTIONS.get(type(exc), httpx.TransportError)(str(exc))

@@ -1,0 +1,171 @@
+"""Attempt 1-n round, round 1-n run, run 1-n recording. Frames sit in a table of their own."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from labs.models.course import Course
+from labs.models.endpoint import Endpoint
+
+
+class State(models.TextChoices):
+    OPEN = "open"
+    QUEUED = "queued"
+    RUNNING = "running"
+    GRADED = "graded"
+    CANCELLED = "cancelled"
+    ERRORED = "errored"
+
+
+LIVE = (State.OPEN, State.QUEUED, State.RUNNING)
+TERMINAL = (State.GRADED, State.CANCELLED, State.ERRORED)
+
+
+class Reason(models.TextChoices):
+    """Why an attempt is errored or a run was lost. A closed list (DESIGN 4); `grader_error` is a fault of ours."""
+
+    NONE = ""
+    ENDPOINT_DOWN = "endpoint_down"
+    FIRST_TOKEN_TIMEOUT = "first_token_timeout"
+    IDLE_TIMEOUT = "idle_timeout"
+    TIME_LIMIT = "time_limit"
+    WORKER_LOST = "worker_lost"
+    BAD_STREAM = "bad_stream"
+    SLOT_DISTURBED = "slot_disturbed"
+    REJECTED_BY_SERVER = "rejected_by_server"
+    GRADER_ERROR = "grader_error"
+
+
+class Attempt(models.Model):
+    """One student's try at one step. `version` grows with every change of state, so a page can tell news from old.
+
+    `seed_number` is how many charged attempts came before: an uncharged repeat draws the same inputs again.
+    `queued_at` orders the queue; an attempt that returns keeps it, and so stands at the head again (`returned`).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    course = models.ForeignKey(Course, models.CASCADE, related_name="attempts")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="attempts")
+    step = models.SlugField()
+    step_version = models.PositiveSmallIntegerField()
+    seed_number = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=16, choices=State.choices)
+    reason = models.CharField(max_length=32, choices=Reason.choices, blank=True)
+    reason_detail = models.CharField(max_length=500, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    charged = models.BooleanField(default=True)
+    returned = models.BooleanField(default=False)
+    cancel_requested = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    queued_at = models.DateTimeField(null=True, blank=True)
+    not_before = models.DateTimeField(null=True, blank=True)
+    changed_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user"], condition=Q(state__in=["queued", "running"]), name="one_queued_or_running"
+            ),
+            models.UniqueConstraint(
+                fields=["user", "course", "step"],
+                condition=Q(state__in=["open", "queued", "running"]),
+                name="one_live_attempt_a_step",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["state", "queued_at"]),
+            models.Index(fields=["user", "course", "step", "-created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.step} of {self.user_id}: {self.state}"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.state in TERMINAL
+
+
+class AttemptCount(models.Model):
+    """How many attempts of a step were charged to a student: a counter bumped by conditional UPDATE."""
+
+    course = models.ForeignKey(Course, models.CASCADE)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    step = models.SlugField()
+    charged = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["course", "user", "step"], name="one_count_a_step")]
+
+
+class Round(models.Model):
+    """Locked answers and the plan frozen from them. `submit_key` makes a repeated POST find the same round."""
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="rounds")
+    number = models.PositiveSmallIntegerField()
+    key = models.SlugField()
+    submit_key = models.UUIDField(unique=True)
+    challenge = models.JSONField()
+    answers = models.JSONField()
+    plan = models.JSONField(null=True)
+    locked_at = models.DateTimeField(auto_now_add=True)
+    accepted_run = models.OneToOneField("Run", models.SET_NULL, null=True, related_name="accepts")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attempt", "number"], name="one_round_a_number")]
+        ordering = ["number"]
+
+
+class Run(models.Model):
+    """One execution of a round's plan. `number` counts within the attempt; `token` is the lease's fencing token."""
+
+    class Outcome(models.TextChoices):
+        NONE = ""
+        RECORDED = "recorded"
+        DISTURBED = "disturbed"
+        INCONCLUSIVE = "inconclusive"
+        CANCELLED = "cancelled"
+        LOST = "lost"
+        ERRORED = "errored"
+        NOT_IDLE = "not_idle"
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="runs")
+    round = models.ForeignKey(Round, models.CASCADE, related_name="runs")
+    number = models.PositiveSmallIntegerField()
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT)
+    token = models.BigIntegerField()
+    worker = models.CharField(max_length=100)
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True)
+    reason = models.CharField(max_length=32, choices=Reason.choices, blank=True)
+    detail = models.CharField(max_length=500, blank=True)
+    facts = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attempt", "number"], name="one_run_a_number")]
+        ordering = ["number"]
+
+
+class StoredRecording(models.Model):
+    """`data` is labs.measure.recording.Recording as JSON, without its frames."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="recordings")
+    key = models.CharField(max_length=40)
+    position = models.PositiveSmallIntegerField()
+    data = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_recording_a_key")]
+        ordering = ["position"]
+
+
+class FrameStore(models.Model):
+    """A recording's frames as `labs.measure.frames.pack_frames` packs them. Purged by policy; figures stay."""
+
+    recording = models.OneToOneField(StoredRecording, models.CASCADE, related_name="frame_store", primary_key=True)
+    blob = models.BinaryField()

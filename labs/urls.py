@@ -1,0 +1,5 @@
+"""The lab's addresses."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
