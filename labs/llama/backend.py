@@ -19,7 +19,7 @@ from labs.llama.address import resolve
 # A deadline that is already over still gets one short look at the socket: a slow consumer must not lose
 # what had arrived in time.
 _LAST_LOOK_S = 0.001
-CONNECT_TIMEOUT_S = 5.0
+CONNECT_TIMEOUT_S = 3.0
 
 
 class Wire:
@@ -30,6 +30,7 @@ class Wire:
         self.connected_ns: int | None = None
         self.sent_ns: int | None = None
         self.read_ns: int | None = None
+        self.read_bytes = 0
         self.cut_ns: int | None = None
         self._deadline_ns = deadline_ns
         self._lock = threading.Lock()
@@ -63,6 +64,15 @@ class Wire:
             return None
         return max((deadline_ns - time.perf_counter_ns()) / 1e9, _LAST_LOOK_S)
 
+    def connect_timeout_s(self) -> float:
+        """The same for a connection that does not stand yet and so cannot be cut."""
+        timeout_s = self.timeout_s()
+        return (
+            CONNECT_TIMEOUT_S
+            if timeout_s is None
+            else min(timeout_s, CONNECT_TIMEOUT_S)
+        )
+
 
 def _shut(sock: socket.socket) -> None:
     try:
@@ -83,6 +93,7 @@ class StampedStream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         data = self._inner.read(max_bytes, self._wire.timeout_s())
         self._wire.read_ns = time.perf_counter_ns()
+        self._wire.read_bytes += len(data)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -101,7 +112,9 @@ class StampedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         self._wire.detach()  # wrapping moves the descriptor into a new socket object
-        inner = self._inner.start_tls(ssl_context, server_hostname, self._wire.timeout_s())
+        inner = self._inner.start_tls(
+            ssl_context, server_hostname, self._wire.connect_timeout_s()
+        )
         self._wire.connected_ns = time.perf_counter_ns()
         return StampedStream(inner, self._wire)
 
@@ -129,10 +142,11 @@ class StampedBackend(httpcore.NetworkBackend):
         for address in resolve(host, port, self._allow_local):
             if self._wire.cut_ns is not None:
                 break
-            limit_s = self._wire.timeout_s()
-            limit_s = CONNECT_TIMEOUT_S if limit_s is None else min(limit_s, CONNECT_TIMEOUT_S)
+            limit_s = self._wire.connect_timeout_s()
             try:
-                inner = self._inner.connect_tcp(address, port, limit_s, local_address, socket_options)
+                inner = self._inner.connect_tcp(
+                    address, port, limit_s, local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as exc:
                 failure = exc
                 continue

@@ -3,6 +3,7 @@ proxies, no redirects, no shared pool that could leak (llama-server closes after
 
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import cast
 
@@ -31,7 +32,8 @@ class StampedTransport(httpx.BaseTransport):
             max_keepalive_connections=0,
             network_backend=StampedBackend(wire, self._allow_local),
         )
-        try:
+        with ExitStack() as on_failure, _mapped_exceptions():
+            on_failure.callback(pool.close)
             response = pool.handle_request(
                 httpcore.Request(
                     method=request.method,
@@ -45,29 +47,25 @@ class StampedTransport(httpx.BaseTransport):
                     content=cast(httpx.SyncByteStream, request.stream),
                 )
             )
-        except httpcore.TimeoutException as exc:
-            raise httpx.TimeoutException(str(exc), request=request) from exc
-        except (httpcore.NetworkError, httpcore.ProtocolError) as exc:
-            pool.close()
-            raise _mapped(exc) from exc
+            on_failure.pop_all()
         return httpx.Response(
             status_code=response.status,
             headers=response.headers,
-            stream=_Body(cast(httpcore.Response, response), pool),
+            stream=_Body(response, pool),
             request=request,
         )
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(self, response: httpcore.Response, pool: httpcore.ConnectionPool) -> None:
+    def __init__(
+        self, response: httpcore.Response, pool: httpcore.ConnectionPool
+    ) -> None:
         self._response = response
         self._pool = pool
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
+        with _mapped_exceptions():
             yield from self._response.iter_stream()
-        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as exc:
-            raise _mapped(exc) from exc
 
     def close(self) -> None:
         self._response.close()
@@ -88,5 +86,9 @@ _EXCEPTIONS: dict[type[Exception], type[httpx.TransportError]] = {
 }
 
 
-def _mapped(exc: Exception) -> httpx.TransportError:
-    return _EXCEPTIONS.get(type(exc), httpx.TransportError)(str(exc))
+@contextmanager
+def _mapped_exceptions() -> Iterator[None]:
+    try:
+        yield
+    except tuple(_EXCEPTIONS) as exc:
+        raise _EXCEPTIONS[type(exc)](str(exc)) from exc
