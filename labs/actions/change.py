@@ -1,0 +1,31 @@
+"""Changes of an attempt's state. Each is one conditional UPDATE: zero rows means the race was lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from labs.models import TERMINAL, Attempt, AttemptCount, State
+
+
+def move(attempt: Attempt, before: State, after: State, **fields: Any) -> bool:
+    """Moves the attempt from `before` to `after`. False when it was no longer there; then nothing changed.
+
+    The guard stands in the UPDATE, because row locks do nothing on SQLite.
+    """
+    if after in TERMINAL:
+        fields["finished_at"] = Now()
+    changed = Attempt.objects.filter(pk=attempt.pk, state=before).update(
+        state=after, version=F("version") + 1, changed_at=Now(), **fields
+    )
+    return changed == 1
+
+
+def refund(attempt: Attempt) -> None:
+    """Gives a charged attempt back, once."""
+    if Attempt.objects.filter(pk=attempt.pk, charged=True).update(charged=False):
+        AttemptCount.objects.filter(
+            course_id=attempt.course_id, user_id=attempt.user_id, step=attempt.step, charged__gt=0
+        ).update(charged=F("charged") - 1)

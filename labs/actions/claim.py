@@ -1,0 +1,95 @@
+"""Claim the next attempt and a lease on a whole endpoint, in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet
+from django.db.models.functions import Now
+
+from labs.actions.change import move
+from labs.models import Attempt, Endpoint, Lease, Round, Run, State
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a worker holds: the run it executes, and the endpoint it may use until the lease ends."""
+
+    run: Run
+    attempt: Attempt
+    round: Round
+    endpoint: Endpoint
+
+
+class _LostRace(Exception):
+    """Somebody else moved first; the transaction is rolled back and nothing changed."""
+
+
+def waiting() -> QuerySet[Attempt]:
+    """Queued attempts that may start now, first come first served. A returned attempt kept its `queued_at`."""
+    return Attempt.objects.filter(
+        Q(not_before__isnull=True) | Q(not_before__lte=Now()), state=State.QUEUED, cancel_requested=False
+    ).order_by("queued_at", "pk")
+
+
+def free_leases() -> QuerySet[Lease]:
+    return Lease.objects.filter(Q(holder="") | Q(expires_at__lt=Now()), run__isnull=True)
+
+
+def claim_next(worker: str) -> Claim | None:
+    """The first waiting attempt on the first free endpoint that is up; None when either is missing."""
+    while (lease := free_leases().filter(endpoint__state=Endpoint.State.UP).order_by("endpoint_id").first()) and (
+        attempt := waiting().first()
+    ):
+        try:
+            with transaction.atomic():
+                return _claim(worker, attempt, lease)
+        except _LostRace:
+            continue
+    return None
+
+
+def _claim(worker: str, attempt: Attempt, lease: Lease) -> Claim:
+    token = lease.token + 1
+    taken = free_leases().filter(pk=lease.pk, token=lease.token).update(
+        token=token, holder=worker, expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S)
+    )
+    if not taken or not move(attempt, State.QUEUED, State.RUNNING):
+        raise _LostRace
+    round_ = attempt.rounds.order_by("-number")[0]
+    number = (attempt.runs.aggregate(last=Max("number"))["last"] or 0) + 1
+    run = Run.objects.create(
+        attempt=attempt,
+        round=round_,
+        number=number,
+        endpoint_id=lease.endpoint_id,
+        token=token,
+        worker=worker,
+        started_at=Now(),
+    )
+    Lease.objects.filter(pk=lease.pk, token=token).update(run=run)
+    attempt.refresh_from_db()
+    return Claim(run=run, attempt=attempt, round=round_, endpoint=lease.endpoint)
+
+
+def release(run: Run) -> bool:
+    """Gives the lease back if this run still holds it. False: it was taken over, and the caller must change nothing."""
+    return bool(
+        Lease.objects.filter(endpoint_id=run.endpoint_id, token=run.token, holder=run.worker, run=run).update(
+            holder="", run=None, expires_at=None
+        )
+    )
+
+
+def extend(worker: str, runs: list[int]) -> set[int]:
+    """One heartbeat for all of a worker's leases. Returns the runs whose lease is still ours."""
+    if not runs:
+        return set()
+    ours = Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now())
+    ours.update(expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S))
+    return set(
+        Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now()).values_list("run_id", flat=True)
+    )

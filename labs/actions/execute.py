@@ -1,0 +1,105 @@
+"""Execute claims: drive the plan on the leased endpoint, publish what happens, finish. No transaction stays open."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+import threading
+import uuid
+from functools import cache
+
+from django.conf import settings
+from django.db import close_old_connections
+
+from labs.actions.claim import Claim, claim_next
+from labs.actions.finish import endpoint_is, finish, put_back
+from labs.actions.watch import Watch
+from labs.live.topics import Publisher
+from labs.llama.client import LlamaClient
+from labs.llama.errors import LlamaError, Loading, Unreachable
+from labs.llama.stream import Limits
+from labs.measure.drive import Drive, Driver, wait_idle
+from labs.measure.plan import Plan
+from labs.measure.recording import RunRecord, ServerFacts
+from labs.models import Endpoint, Reason, Run
+
+log = logging.getLogger(__name__)
+
+WORKER = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+IDLE_LIMIT_S = 15
+
+
+@cache
+def _watch() -> Watch:
+    return Watch(WORKER)
+
+
+@cache
+def _publisher() -> Publisher:
+    return Publisher(settings.REDIS_URL)
+
+
+@cache
+def _client(base_url: str, api_key: str) -> LlamaClient:
+    """Kept for the life of the process: building one inside the stopwatch would cost 34 ms a request."""
+    return LlamaClient(base_url, api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
+
+
+def drive_all() -> int:
+    """Claims and executes until nothing is left to claim. Returns how many runs it executed."""
+    done = 0
+    try:
+        while claim := claim_next(WORKER):
+            execute(claim)
+            done += 1
+    finally:
+        close_old_connections()
+    return done
+
+
+def execute(claim: Claim) -> None:
+    """One run from claim to finish. Whatever happens, the attempt ends in a right state or the sweep finds it."""
+    client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
+    with _watch().over(claim) as control:
+        topic = _publisher().topic(claim.attempt.pk, claim.run.number)
+        try:
+            if not wait_idle(client, IDLE_LIMIT_S):
+                put_back(claim, "the server's slots did not fall idle")
+                return
+            driver = Driver(
+                client,
+                emit=topic.put,
+                control=control,
+                limits=Limits(settings.LABHUB_FIRST_TOKEN_S, settings.LABHUB_IDLE_S, settings.LABHUB_TOTAL_S),
+                facts=ServerFacts.from_json(claim.endpoint.facts),
+                log=log_reader(claim.endpoint),
+            )
+            drive = driver.run(Plan.from_json(claim.round.plan or {}), random.Random())  # noqa: S311
+        except Loading as error:
+            endpoint_is(claim.endpoint, Endpoint.State.LOADING, str(error))
+            put_back(claim, str(error))
+            return
+        except Unreachable as error:
+            endpoint_is(claim.endpoint, Endpoint.State.DOWN, str(error))
+            put_back(claim, str(error))
+            return
+        except (LlamaError, OSError) as error:
+            drive = failed(Reason.BAD_STREAM, str(error))
+        except Exception as error:
+            log.exception("run %s of %s failed in the driver", claim.run.number, claim.attempt)
+            drive = failed(Reason.WORKER_LOST, repr(error))
+        finally:
+            close_old_connections()
+        if drive.reason == Reason.ENDPOINT_DOWN:
+            endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.record.note)
+        finish(claim, drive)
+        topic.finish()
+
+
+def failed(reason: Reason, note: str) -> Drive:
+    return Drive(
+        record=RunRecord(recordings={}, note=note), outcome=Run.Outcome.ERRORED.value, reason=reason.value,
+        first_token_seen=False,
+    )

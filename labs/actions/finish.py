@@ -1,0 +1,188 @@
+"""Finish a run: store what happened, grade it, and decide what becomes of the attempt. One transaction.
+
+Everything is guarded by the fencing token: a result that comes twice, or after the lease was taken over, changes
+nothing and is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from labs.actions.change import move, refund
+from labs.actions.claim import Claim, release
+from labs.actions.grade import close_graded, is_open
+from labs.grading.checks import Check
+from labs.measure.drive import Drive
+from labs.measure.frames import pack_frames
+from labs.models import Attempt, Endpoint, FrameStore, Reason, Round, Run, State, StoredRecording
+from labs.sheets import RUN_FACTS, seen_of, seen_round
+from labs.steps import all_steps
+from labs.steps.base import Step
+
+log = logging.getLogger(__name__)
+
+MOST_RUNS = 3
+RETURN_AFTER_S = 5
+# Faults of the server that a further run may outlive; the others end the attempt at once.
+PASSING = {
+    Reason.ENDPOINT_DOWN,
+    Reason.WORKER_LOST,
+    Reason.FIRST_TOKEN_TIMEOUT,
+    Reason.IDLE_TIMEOUT,
+    Reason.BAD_STREAM,
+    Reason.SLOT_DISTURBED,
+}
+
+
+class _Stale(Exception):
+    """The lease is no longer ours, or the run was finished before."""
+
+
+def finish(claim: Claim, drive: Drive) -> bool:
+    """Stores and grades one run. False when the result came too late or twice; then nothing changed."""
+    step = all_steps()[claim.attempt.step]
+    outcome, reason, detail, checks = Run.Outcome(drive.outcome), Reason(drive.reason), drive.record.note, []
+    if outcome in {Run.Outcome.RECORDED, Run.Outcome.DISTURBED}:
+        try:
+            checks = _grade(claim, step, drive)
+        except Exception as error:  # a fault of ours must never cost a student; it is kept for the instructor
+            log.exception("grading run %s of %s failed", claim.run.number, claim.attempt)
+            outcome, reason, detail = Run.Outcome.ERRORED, Reason.GRADER_ERROR, repr(error)
+        else:
+            if outcome is Run.Outcome.RECORDED and is_open(_of_round(checks, claim.round)):
+                outcome = Run.Outcome.INCONCLUSIVE
+    try:
+        with transaction.atomic():
+            _store(claim, drive, outcome, reason, detail)
+            _settle(claim, step, outcome, reason, checks, first_token_seen=drive.first_token_seen)
+    except _Stale:
+        log.warning("late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token)
+        return False
+    return True
+
+
+def put_back(claim: Claim, detail: str = "") -> bool:
+    """Nothing was sent: the server was busy or away. The attempt waits again, at no cost and uncounted."""
+    try:
+        with transaction.atomic():
+            _end_run(claim, Run.Outcome.NOT_IDLE, Reason.NONE, detail)
+            _requeue(claim.attempt)
+    except _Stale:
+        return False
+    return True
+
+
+def _grade(claim: Claim, step: Step, drive: Drive) -> list[Check]:
+    seen = seen_of(claim.attempt)
+    seen[claim.round.key] = seen_round(claim.round, drive.record)
+    return step.grade(seen)
+
+
+def _of_round(checks: list[Check], round_: Round) -> list[Check]:
+    return [check for check in checks if check.round == round_.key]
+
+
+def _store(claim: Claim, drive: Drive, outcome: Run.Outcome, reason: Reason, detail: str) -> None:
+    record = drive.record
+    _end_run(
+        claim,
+        outcome,
+        reason,
+        detail,
+        facts={"server": record.server.to_json(), **{name: getattr(record, name) for name in RUN_FACTS}},
+    )
+    for position, (key, recording) in enumerate(record.recordings.items()):
+        stored = StoredRecording.objects.create(
+            run=claim.run, key=key, position=position, data=replace(recording, frames=()).to_json()
+        )
+        if recording.frames:
+            FrameStore.objects.create(recording=stored, blob=pack_frames(recording.frames))
+
+
+def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **fields: object) -> None:
+    ended = Run.objects.filter(pk=claim.run.pk, outcome=Run.Outcome.NONE).update(
+        outcome=outcome, reason=reason, detail=detail[:500], ended_at=Now(), **fields
+    )
+    if not ended or not release(claim.run):
+        raise _Stale
+
+
+def _settle(
+    claim: Claim, step: Step, outcome: Run.Outcome, reason: Reason, checks: list[Check], *, first_token_seen: bool
+) -> None:
+    attempt = claim.attempt
+    if attempt_is_cancelled(attempt) or outcome is Run.Outcome.CANCELLED:
+        end_cancelled(attempt, claim.round, charged=first_token_seen)
+        return
+    again = runs_so_far(claim.round) < MOST_RUNS
+    match outcome:
+        case Run.Outcome.RECORDED:
+            _accept(claim, step, checks)
+        case Run.Outcome.DISTURBED | Run.Outcome.INCONCLUSIVE:
+            _requeue(attempt) if again else _accept(claim, step, checks)
+        case _:
+            end_or_repeat(attempt, reason, again=again)
+
+
+def _accept(claim: Claim, step: Step, checks: list[Check]) -> None:
+    """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
+    Round.objects.filter(pk=claim.round.pk).update(accepted_run=claim.run)
+    if claim.round.number < len(step.rounds):
+        moved = move(claim.attempt, State.RUNNING, State.OPEN)
+    else:
+        moved = close_graded(claim.attempt, State.RUNNING, step, checks)
+    if not moved:
+        raise _Stale
+
+
+def runs_so_far(round_: Round) -> int:
+    """Runs that count towards the limit; being put back unsent does not."""
+    return round_.runs.exclude(outcome=Run.Outcome.NOT_IDLE).count()
+
+
+def attempt_is_cancelled(attempt: Attempt) -> bool:
+    return Attempt.objects.filter(pk=attempt.pk, cancel_requested=True).exists()
+
+
+def end_cancelled(attempt: Attempt, round_: Round, *, charged: bool) -> None:
+    """Free before the first token of the attempt, counted after it."""
+    if not move(attempt, State.RUNNING, State.CANCELLED):
+        raise _Stale
+    if not charged and round_.number == 1:
+        refund(attempt)
+
+
+def end_or_repeat(attempt: Attempt, reason: Reason, *, again: bool) -> None:
+    """A run that gave nothing to grade: repeated while it may help, then errored and given back."""
+    if again and reason in PASSING:
+        _requeue(attempt)
+        return
+    if not move(attempt, State.RUNNING, State.ERRORED, reason=reason):
+        raise _Stale
+    refund(attempt)
+
+
+def _requeue(attempt: Attempt) -> None:
+    """Back to the head of the queue: `queued_at` stays, and those behind are told (`returned`)."""
+    if not move(
+        attempt,
+        State.RUNNING,
+        State.QUEUED,
+        returned=True,
+        not_before=Now() + timedelta(seconds=RETURN_AFTER_S),
+    ):
+        raise _Stale
+    # A Stop that came while the run was being put back must not wait for another run.
+    if attempt_is_cancelled(attempt) and move(attempt, State.QUEUED, State.CANCELLED):
+        refund(attempt)
+
+
+def endpoint_is(endpoint: Endpoint, state: Endpoint.State, detail: str) -> None:
+    Endpoint.objects.filter(pk=endpoint.pk).exclude(state=Endpoint.State.PAUSED).update(
+        state=state, detail=detail[:300]
+    )

@@ -1,0 +1,154 @@
+"""Submit a round: lock the answers, freeze the plan, queue the attempt, and after the commit wake a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from labs import tokens
+from labs.actions.change import move
+from labs.actions.errors import InvalidAnswers, NotFound, Refused
+from labs.actions.grade import grade_without_run
+from labs.actions.wake import wake_drivers_after_commit
+from labs.measure.plan import Plan
+from labs.models import Attempt, AttemptCount, Course, Round, State
+from labs.sheets import Sheet, sheet_for
+from labs.steps.base import Step
+from labs.text import N_, Json
+
+FREE_REPEATS_AN_HOUR = 3
+DEFAULT_ROOM = 4096
+
+
+def submit(
+    user: User, course: Course, step: Step, round_key: str, data: Mapping[str, Any], submit_key: UUID
+) -> Attempt:
+    """Locks `round_key` with the posted answers. The same `submit_key` again finds the same attempt.
+
+    Raises InvalidAnswers (the form carries the errors), Refused (why, in a sentence) or NotFound.
+    """
+    if repeated := Round.objects.select_related("attempt").filter(submit_key=submit_key).first():
+        if repeated.attempt.user_id != user.pk:
+            raise NotFound
+        return repeated.attempt
+    sheet = sheet_for(user, course, step)
+    if sheet.round is None or sheet.round.key != round_key:
+        raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
+    form = sheet.form(data)
+    if not form.is_valid():
+        raise InvalidAnswers(form)
+    answers = form.answers()
+    plan = sheet.round.plan(sheet.challenge, answers, sheet.seen)
+    if plan is not None and (problem := _too_long(plan)):
+        form.add_error(None, problem)
+        raise InvalidAnswers(form)
+    try:
+        with transaction.atomic():
+            return _lock(sheet, submit_key, answers, plan)
+    except IntegrityError as error:
+        # Another tab or a repeated POST was first; whoever lost shows what the winner made.
+        if repeated := Round.objects.select_related("attempt").filter(
+            submit_key=submit_key, attempt__user=user
+        ).first():
+            return repeated.attempt
+        raise Refused(
+            N_("One of your attempts is already waiting or running. Wait for it to end, or stop it first.")
+        ) from error
+
+
+def _lock(sheet: Sheet, submit_key: UUID, answers: Json, plan: Plan | None) -> Attempt:
+    assert sheet.round is not None
+    after = State.QUEUED if plan is not None else State.OPEN
+    if sheet.attempt is None:
+        attempt = _begin(sheet, after)
+    else:
+        attempt = sheet.attempt
+        if not move(attempt, State.OPEN, after, queued_at=Now(), not_before=None, returned=False):
+            raise Refused(N_("This attempt has ended meanwhile. Reload the page to see how."))
+    round_ = Round.objects.create(
+        attempt=attempt,
+        number=len(sheet.seen) + 1,
+        key=sheet.round.key,
+        submit_key=submit_key,
+        challenge=sheet.challenge,
+        answers=answers,
+        plan=plan.to_json() if plan is not None else None,
+    )
+    if plan is None:
+        grade_without_run(attempt, round_, sheet.step)
+    else:
+        wake_drivers_after_commit()
+    attempt.refresh_from_db()
+    return attempt
+
+
+def _begin(sheet: Sheet, state: State) -> Attempt:
+    """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
+    free = Attempt.objects.filter(
+        user=sheet.user,
+        step=sheet.step.key,
+        charged=False,
+        finished_at__gt=timezone.now() - timedelta(hours=1),
+        state__in=[State.ERRORED, State.GRADED],
+    ).count()
+    if free >= FREE_REPEATS_AN_HOUR:
+        raise Refused(
+            N_(
+                "The server failed %(count)s of your attempts in the last hour. They cost you nothing, but please wait"
+                " a while, or tell your instructor, before trying this step again.",
+                count=free,
+            )
+        )
+    count, _created = AttemptCount.objects.get_or_create(course=sheet.course, user=sheet.user, step=sheet.step.key)
+    # `charged` must still be what the form was drawn from, else the answers belong to other inputs.
+    bumped = AttemptCount.objects.filter(
+        pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.course.attempts_per_step
+    ).update(charged=F("charged") + 1)
+    if not bumped:
+        if sheet.attempts_left == 0:
+            raise Refused(N_("You have no attempts left for this step."))
+        raise Refused(N_("Another attempt began meanwhile. Reload the page; your inputs are new."))
+    now = timezone.now()
+    return Attempt.objects.create(
+        course=sheet.course,
+        user=sheet.user,
+        step=sheet.step.key,
+        step_version=sheet.step.version,
+        seed_number=sheet.seed_number,
+        state=state,
+        queued_at=now,
+        changed_at=now,
+    )
+
+
+def _too_long(plan: Plan) -> str | None:
+    """A sentence when a prompt and its answer do not fit the slot, by tokens; None when all fit."""
+    endpoint = tokens.usable_endpoint()
+    room = int(endpoint.facts.get("n_ctx") or 0) if endpoint else 0
+    for ask in plan.asks:
+        n = tokens.count(ask.messages) if room else None
+        exact = n is not None
+        n = (n if n is not None else tokens.most(ask.messages)) + plan.lab_line_tokens * ask.lab_line
+        limit = room or DEFAULT_ROOM
+        if n + ask.max_tokens > limit:
+            if exact:
+                text = _(
+                    "The prompt has %(n)s tokens and may write %(max)s more; one slot of this server holds %(limit)s."
+                    " Shorten the text."
+                )
+            else:
+                text = _(
+                    "The prompt may have up to %(n)s tokens, one slot holds %(limit)s, and no server can count exactly"
+                    " just now. Shorten the text, or try again in a minute."
+                )
+            return str(text % {"n": n, "max": ask.max_tokens, "limit": limit})
+    return None

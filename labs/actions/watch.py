@@ -1,0 +1,89 @@
+"""The one control thread of a driver process: it beats all leases and reads all cancel flags.
+
+Not the frame loop: what it does must never delay a stamp, and what the frame loop does must never delay a beat.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+
+from labs.actions.claim import Claim, extend
+from labs.measure.control import Control
+from labs.models import Attempt
+
+log = logging.getLogger(__name__)
+
+
+class Watch:
+    """`over(claim)` gives the run's Control; while the block runs, its lease is beaten and its Stop is watched."""
+
+    def __init__(self, worker: str) -> None:
+        self.worker = worker
+        self._lock = threading.Lock()
+        self._held: dict[int, _Held] = {}
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def over(self, claim: Claim) -> Iterator[Control]:
+        held = _Held(claim)
+        with self._lock:
+            self._held[claim.run.pk] = held
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
+                self._thread.start()
+        try:
+            yield held.control
+        finally:
+            with self._lock:
+                self._held.pop(claim.run.pk, None)
+
+    def _loop(self) -> None:
+        next_beat = 0.0
+        while True:
+            time.sleep(settings.LABHUB_CANCEL_POLL_S)
+            with self._lock:
+                held = dict(self._held)
+            if not held:
+                continue
+            try:
+                if time.monotonic() >= next_beat:
+                    self._beat(held)
+                    next_beat = time.monotonic() + settings.LABHUB_BEAT_S
+                self._read_flags(held)
+            except DatabaseError as error:
+                # Away for a while: each driver stops by its own clock when its lease has run out.
+                log.warning("control thread: %s", error)
+                close_old_connections()
+
+    def _beat(self, held: dict[int, _Held]) -> None:
+        at = time.monotonic()
+        ours = extend(self.worker, list(held))
+        for run_id, one in held.items():
+            if run_id in ours:
+                one.beaten_at = at
+            elif run_id in self._held:
+                log.warning("lease of run %s is lost", run_id)
+                one.control.lose()
+
+    def _read_flags(self, held: dict[int, _Held]) -> None:
+        wanted = {one.claim.attempt.pk: one for one in held.values()}
+        for pk in Attempt.objects.filter(pk__in=list(wanted), cancel_requested=True).values_list("pk", flat=True):
+            wanted[pk].control.cancel()
+
+
+class _Held:
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.beaten_at = time.monotonic()
+        self.control = Control(still_mine=self._still_mine)
+
+    def _still_mine(self) -> bool:
+        """By our own clock, so that a driver cut off from the database stops by itself before others may start."""
+        return time.monotonic() - self.beaten_at < settings.LABHUB_LEASE_S * 0.8

@@ -1,0 +1,112 @@
+"""Read side of a step: which round waits for the student, what they are shown, and what they locked before."""
+
+from __future__ import annotations
+
+import hmac
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from labs import tokens
+from labs.measure.frames import unpack_frames
+from labs.measure.recording import Recording, RunRecord, ServerFacts
+from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State
+from labs.steps.base import RoundSeen, Seen, Step, StepForm
+from labs.steps.base import Round as StepRound
+from labs.text import Json
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What one student may do at one step now. `round` is None while their attempt is queued or running."""
+
+    user: User
+    course: Course
+    step: Step
+    attempt: Attempt | None
+    round: StepRound | None
+    seen: Seen
+    seed_number: int
+    attempts_left: int
+
+    @cached_property
+    def challenge(self) -> Json:
+        assert self.round is not None
+        return self.round.challenge(self._rng(), self.seen)
+
+    @cached_property
+    def tokens(self) -> Mapping[str, Sequence[Json]]:
+        assert self.round is not None
+        found = {name: tokens.pieces(m) for name, m in self.round.tokenise(self.challenge).items()}
+        return {name: pieces for name, pieces in found.items() if pieces is not None}
+
+    def form(self, data: Mapping[str, Any] | None = None) -> StepForm:
+        assert self.round is not None
+        return self.round.Form(data, challenge=self.challenge, seen=self.seen, tokens=self.tokens)
+
+    @property
+    def locked(self) -> list[tuple[StepRound, RoundSeen]]:
+        return [(self.step.round(key), seen) for key, seen in self.seen.items()]
+
+    def _rng(self) -> random.Random:
+        """Everyone's own inputs: the same for the same student, step, round and charged attempt, unlike anyone else's."""
+        assert self.round is not None
+        about = f"{self.course.pk}:{self.user.pk}:{self.step.key}:{self.round.key}:{self.seed_number}"
+        return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
+
+
+def sheet_for(user: User, course: Course, step: Step) -> Sheet:
+    attempt = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE).first()
+    charged = (
+        AttemptCount.objects.filter(course=course, user=user, step=step.key).values_list("charged", flat=True).first()
+    ) or 0
+    seen = seen_of(attempt) if attempt else Seen()
+    waits = attempt is None or (attempt.state == State.OPEN and len(seen) < len(step.rounds))
+    return Sheet(
+        user=user,
+        course=course,
+        step=step,
+        attempt=attempt,
+        round=step.rounds[len(seen)] if waits else None,
+        seen=seen,
+        seed_number=attempt.seed_number if attempt else charged,
+        attempts_left=max(0, course.attempts_per_step - charged),
+    )
+
+
+def seen_of(attempt: Attempt) -> Seen:
+    """The attempt's locked rounds with their accepted runs, frames included while they are kept."""
+    rounds = attempt.rounds.select_related("accepted_run").prefetch_related(
+        "accepted_run__recordings__frame_store"
+    )
+    seen = Seen()
+    for round_ in rounds:
+        seen[round_.key] = seen_round(round_, record_of(round_.accepted_run) if round_.accepted_run else None)
+    return seen
+
+
+def seen_round(round_: Round, record: RunRecord | None) -> RoundSeen:
+    return RoundSeen(key=round_.key, challenge=round_.challenge, answers=round_.answers, run=record)
+
+
+def record_of(run: Run) -> RunRecord:
+    """A stored run as the graders and pages read it."""
+    recordings = {}
+    for stored in run.recordings.all():
+        store = getattr(stored, "frame_store", None)
+        recordings[stored.key] = Recording.from_json(stored.data, unpack_frames(bytes(store.blob)) if store else ())
+    facts = dict(run.facts)
+    return RunRecord(
+        recordings=recordings,
+        server=ServerFacts.from_json(facts.pop("server", {})),
+        **{name: facts[name] for name in RUN_FACTS if name in facts},
+    )
+
+
+# What of a RunRecord is stored on the run itself, beside the recordings.
+RUN_FACTS = ("lab_line", "lab_line_tokens", "metrics_agree", "foreign_tasks", "note")

@@ -1,0 +1,20 @@
+"""Celery tasks: wake-ups without ids. The database decides what there is to do."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from labs.actions.execute import drive_all
+from labs.actions.probe import probe_all
+
+
+@shared_task(name="labs.tasks.drive", ignore_result=True, acks_late=False)
+def drive() -> None:
+    """Runs in the driver worker: a thread claims and executes until nothing is left."""
+    drive_all()
+
+
+@shared_task(name="labs.tasks.probe_endpoints", ignore_result=True)
+def probe_endpoints() -> None:
+    """Runs in the background worker."""
+    probe_all()

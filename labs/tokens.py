@@ -1,0 +1,72 @@
+"""Tokens for forms: what a prompt looks like to the model at hand, asked of a server that is up and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+
+from django.core.cache import cache
+
+from labs.llama.client import LlamaClient
+from labs.llama.errors import LlamaError
+from labs.models import Endpoint
+from labs.text import Json
+
+log = logging.getLogger(__name__)
+
+Messages = Sequence[Mapping[str, str]]
+REMEMBER_S = 3600
+
+
+def usable_endpoint() -> Endpoint | None:
+    return Endpoint.objects.filter(state=Endpoint.State.UP).order_by("pk").first()
+
+
+def pieces(messages: Messages) -> list[Json] | None:
+    """The templated prompt as [{"id", "text"}]; None when no server can be asked now.
+
+    A piece that is not whole UTF-8 is written as its bytes in hex.
+    """
+    endpoint = usable_endpoint()
+    if endpoint is None:
+        return None
+    key = _key("pieces", endpoint, messages)
+    found: list[Json] | None = cache.get(key)
+    if found is None:
+        try:
+            client = LlamaClient(endpoint.base_url, endpoint.api_key or None)
+            try:
+                tokens = client.tokenize_pieces(client.apply_template(list(messages)))
+            finally:
+                client.close()
+        except LlamaError as error:
+            log.info("no tokens from %s: %s", endpoint, error)
+            return None
+        found = [{"id": token.id, "text": _readable(token.piece)} for token in tokens]
+        cache.set(key, found, REMEMBER_S)
+    return found
+
+
+def count(messages: Messages) -> int | None:
+    """How many tokens the templated prompt has; None when no server can be asked now."""
+    found = pieces(messages)
+    return None if found is None else len(found)
+
+
+def most(messages: Messages) -> int:
+    """An upper bound without a server: a byte-level tokenizer never makes more tokens than bytes."""
+    return sum(len(m["content"].encode()) + len(m["role"]) + 16 for m in messages) + 32
+
+
+def _readable(piece: bytes) -> str:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return "".join(f"‹{byte:02X}›" for byte in piece)
+
+
+def _key(kind: str, endpoint: Endpoint, messages: Messages) -> str:
+    about = [kind, endpoint.pk, endpoint.facts.get("template_hash"), endpoint.facts.get("model"), list(messages)]
+    return "tokens:" + hashlib.sha256(json.dumps(about).encode()).hexdigest()
