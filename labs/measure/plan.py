@@ -119,12 +119,7 @@ class Plan:
 
     def server_ms(self) -> float:
         """Machine time this plan costs at the lab's typical speeds (lab.md, 'A budget of machine time')."""
-        return sum(
-            ask.about_prompt_tokens * PROMPT_MS_PER_TOKEN + ask.max_tokens * OUTPUT_MS_PER_TOKEN
-            if not isinstance(ask.end, Close)
-            else ask.end.after_ms
-            for ask in self.asks
-        )
+        return sum(_server_ms(ask) for ask in self.asks)
 
     def to_json(self) -> Json:
         return {
@@ -140,6 +135,16 @@ class Plan:
             lab_line_tokens=data["lab_line_tokens"],
             version=data["version"],
         )
+
+
+def _server_ms(ask: Ask) -> float:
+    """Of an ask that is held and then shut only its own time counts: the asks meanwhile count for themselves."""
+    match ask.end:
+        case Close(after_ms=after_ms):
+            return after_ms
+        case Hold(stop_after_ms=stop_after_ms, shut_after_ms=int(shut_after_ms)):
+            return (stop_after_ms or 0) + shut_after_ms
+    return ask.about_prompt_tokens * PROMPT_MS_PER_TOKEN + ask.max_tokens * OUTPUT_MS_PER_TOKEN
 
 
 def _item_to_json(item: Item) -> Json:

@@ -13,7 +13,15 @@ from typing import Any, Literal, Self
 from labs.text import Json
 
 StreamEnd = Literal[
-    "done", "cut", "first_token_timeout", "idle_timeout", "time_limit", "truncated", "error", "rejected", "held"
+    "done",
+    "cut",
+    "first_token_timeout",
+    "idle_timeout",
+    "time_limit",
+    "truncated",
+    "error",
+    "rejected",
+    "held",
 ]
 
 
@@ -168,13 +176,14 @@ class RunRecord:
     """One run's recordings by item key, and whether anybody else used the endpoint meanwhile.
 
     `metrics_agree`: the deltas of `/metrics` equal the sum of ours (True), do not (False), or there is no
-    `/metrics` (None). `held_before`: token ids each slot held when the run began, where known.
+    `/metrics` (None). `head_tokens`: how many tokens the template puts before the lab line; None unknown.
     """
 
     recordings: Mapping[str, Recording]
     server: ServerFacts = ServerFacts()
     lab_line: str = ""
     lab_line_tokens: int = 0
+    head_tokens: int | None = None
     metrics_agree: bool | None = None
     foreign_tasks: int = 0
     note: str = ""

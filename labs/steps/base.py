@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django import forms
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check, Verdict
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord
 from labs.text import Json, Text
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+# Longer than any honest answer; what is longer is not even shown again.
+LONGEST_ANSWER = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,18 @@ class RoundSeen:
 
 class Seen(dict[str, RoundSeen]):
     """The rounds locked so far, by key, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Something a round's form asks about, shown above it: a prompt, a piece of code, or a table of figures."""
+
+    title: StrOrPromise
+    kind: Literal["prompt", "code", "table"]
+    text: str = ""
+    head: Sequence[StrOrPromise] = ()
+    rows: Sequence[Sequence[str | int | float | None]] = ()
+    note: StrOrPromise = ""
 
 
 class StepForm(forms.Form):
@@ -47,11 +67,42 @@ class StepForm(forms.Form):
         self.challenge = challenge
         self.seen = seen
         self.tokens = tokens or {}
-        super().__init__(data)
+        self._unstorable: dict[str, StrOrPromise] = {}
+        super().__init__(None if data is None else self._storable(data))
         self.build()
 
     def build(self) -> None:
         """Adds the fields that depend on the challenge."""
+
+    def clean(self) -> Json:
+        cleaned = super().clean() or self.cleaned_data
+        for name, problem in self._unstorable.items():
+            self.add_error(name if name in self.fields else None, problem)
+        return cleaned
+
+    def _storable(self, data: Mapping[str, Any]) -> MultiValueDict[str, Any]:
+        """The post with everything that no database or page can carry replaced, and noted for `clean`.
+
+        A lone surrogate cannot be encoded, so the form could not even be shown again with it; a NUL cannot be
+        stored on Postgres.
+        """
+        lists = data.lists() if isinstance(data, MultiValueDict) else data.items()
+        kept: MultiValueDict[str, Any] = MultiValueDict()
+        for name, value in lists:
+            values = list(value) if isinstance(value, list | tuple) else [value]
+            kept.setlist(name, [self._readable(name, one) for one in values])
+        return kept
+
+    def _readable(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if len(value) > LONGEST_ANSWER:
+            self._unstorable[name] = _("This answer is far too long.")
+            value = value[:LONGEST_ANSWER]
+        readable = "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in value)
+        if readable != value:
+            self._unstorable[name] = _("This answer holds a character that is no text. Type it again.")
+        return readable
 
     def answers(self) -> Json:
         """The locked answers, plain JSON. Only after `is_valid()`."""
@@ -73,7 +124,18 @@ class Round:
         """Messages that the form needs as tokens, by name."""
         return {}
 
+    def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
+        """What the form asks about. Never holds the answer itself."""
+        return ()
+
+    def sample(
+        self, challenge: Json, seen: Seen, tokens: Mapping[str, Sequence[Json]] | None = None
+    ) -> Mapping[str, Any]:
+        """The post of a student who understood: what the form takes, and what earns every point."""
+        return {}
+
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan | None:
+        """What to ask of the server; None for a round that is graded without a run."""
         return None
 
     def grade(self, seen: Seen) -> Iterator[Check]:
@@ -89,7 +151,7 @@ class Example:
     """
 
     name: str
-    kind: str
+    kind: Literal["pass", "fail", "inconclusive"]
     seen: Callable[[], Seen]
     verdicts: Mapping[str, Verdict]
 
@@ -104,6 +166,8 @@ class Step:
     rounds: ClassVar[Sequence[Round]]
     # Names of canaries that must be green on an endpoint before this step may run there.
     needs: ClassVar[frozenset[str]] = frozenset()
+    # What one clean pass of all rounds may cost the server (lab.md, 'A budget of machine time').
+    budget_ms: ClassVar[int]
 
     def round(self, key: str) -> Round:
         """Raises KeyError."""
