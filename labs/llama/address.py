@@ -9,9 +9,7 @@ import httpx
 
 from labs.llama.errors import BadAddress, Unreachable
 
-_NUMERIC_V4 = re.compile(
-    r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE
-)
+_NUMERIC_V4 = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _DEFAULT_PORT = {"http": 80, "https": 443}
 
@@ -36,9 +34,7 @@ def normalise_address(url: str) -> str:
     `localhost` becomes 127.0.0.1 and numeric hosts their plain form, so that a server cannot be entered
     twice and leased twice. Raises BadAddress with reason `url`, `scheme`, `userinfo`, `host` or `query`.
     """
-    if url != url.strip() or any(
-        ch.isspace() or ord(ch) < 32 or ch == "\\" for ch in url
-    ):
+    if url != url.strip() or any(ch.isspace() or ord(ch) < 32 or ch == "\\" for ch in url):
         raise BadAddress("url", "the address contains blanks or control characters")
     try:
         parsed = httpx.URL(url)
@@ -47,9 +43,7 @@ def normalise_address(url: str) -> str:
     if parsed.scheme not in _DEFAULT_PORT:
         raise BadAddress("scheme", "the address must begin with http:// or https://")
     if parsed.userinfo or "@" in parsed.netloc.decode("ascii", "replace"):
-        raise BadAddress(
-            "userinfo", "the address must not contain a user name or password"
-        )
+        raise BadAddress("userinfo", "the address must not contain a user name or password")
     if parsed.query or parsed.fragment or "?" in url or "#" in url:
         raise BadAddress("query", "the address must not contain ? or #")
     host = _normal_host(parsed.raw_host.decode("ascii").lower())
@@ -122,9 +116,7 @@ def _check_ip(text: str, allow_local: bool) -> None:
     if ip.is_multicast or ip.is_unspecified or (ip.is_reserved and not ip.is_loopback):
         raise BadAddress("not_a_host", "this address does not belong to one host")
     if not allow_local and not ip.is_global:
-        raise BadAddress(
-            "local", "local and private addresses are switched off in the settings"
-        )
+        raise BadAddress("local", "local and private addresses are switched off in the settings")
 
 
 def _unwrap(ip: IpAddress) -> IpAddress:

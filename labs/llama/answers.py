@@ -35,9 +35,7 @@ def error_of(response: httpx.Response, body: bytes) -> LlamaError:
     if status == 200:
         return BadFrame("the answer is not an event stream")
     if response.is_redirect:
-        return Rejected(
-            status, "redirect", "the address redirects, and redirects are not followed"
-        )
+        return Rejected(status, "redirect", "the address redirects, and redirects are not followed")
     error = _server_error(body)
     kind: type[Rejected] = Rejected
     if status in (401, 403):

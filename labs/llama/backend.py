@@ -67,11 +67,7 @@ class Wire:
     def connect_timeout_s(self) -> float:
         """The same for a connection that does not stand yet and so cannot be cut."""
         timeout_s = self.timeout_s()
-        return (
-            CONNECT_TIMEOUT_S
-            if timeout_s is None
-            else min(timeout_s, CONNECT_TIMEOUT_S)
-        )
+        return CONNECT_TIMEOUT_S if timeout_s is None else min(timeout_s, CONNECT_TIMEOUT_S)
 
 
 def _shut(sock: socket.socket) -> None:
@@ -112,9 +108,7 @@ class StampedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         self._wire.detach()  # wrapping moves the descriptor into a new socket object
-        inner = self._inner.start_tls(
-            ssl_context, server_hostname, self._wire.connect_timeout_s()
-        )
+        inner = self._inner.start_tls(ssl_context, server_hostname, self._wire.connect_timeout_s())
         self._wire.connected_ns = time.perf_counter_ns()
         return StampedStream(inner, self._wire)
 
@@ -144,9 +138,7 @@ class StampedBackend(httpcore.NetworkBackend):
                 break
             limit_s = self._wire.connect_timeout_s()
             try:
-                inner = self._inner.connect_tcp(
-                    address, port, limit_s, local_address, socket_options
-                )
+                inner = self._inner.connect_tcp(address, port, limit_s, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as exc:
                 failure = exc
                 continue

@@ -37,9 +37,7 @@ class LlamaClient:
     """`base_url` is checked at every connect: link-local and metadata addresses never, local ones only
     with `allow_local`. Calls raise Unreachable, Rejected (or its children), BadAddress, BadFrame."""
 
-    def __init__(
-        self, base_url: str, api_key: str | None = None, *, allow_local: bool = True
-    ) -> None:
+    def __init__(self, base_url: str, api_key: str | None = None, *, allow_local: bool = True) -> None:
         self.base_url = normalise_address(base_url)
         transport = StampedTransport(allow_local=allow_local)
         if self.base_url.startswith("https:"):
@@ -94,25 +92,18 @@ class LlamaClient:
 
     def tokenize(self, text: str, *, add_special: bool = False) -> list[int]:
         """Token ids; special tokens in the text are read as such."""
-        ids = [
-            as_int(item) for item in self._tokens(text, add_special, with_pieces=False)
-        ]
+        ids = [as_int(item) for item in self._tokens(text, add_special, with_pieces=False)]
         if None in ids:
             raise BadFrame("a token id is not a number")
         return [token_id for token_id in ids if token_id is not None]
 
     def tokenize_pieces(self, text: str, *, add_special: bool = False) -> list[Token]:
         """The same with each token's bytes."""
-        return [
-            parse_token(item)
-            for item in self._tokens(text, add_special, with_pieces=True)
-        ]
+        return [parse_token(item) for item in self._tokens(text, add_special, with_pieces=True)]
 
     def apply_template(self, messages: list[Message]) -> str:
         """The prompt that the server's chat template makes of the messages."""
-        prompt = self.post_object("/apply-template", {"messages": messages}).get(
-            "prompt"
-        )
+        prompt = self.post_object("/apply-template", {"messages": messages}).get("prompt")
         if not isinstance(prompt, str):
             raise BadFrame("no prompt in the answer")
         return prompt
@@ -144,25 +135,17 @@ class LlamaClient:
     def get_object(self, path: str) -> dict[str, Any]:
         return parse_object(self.get(path))
 
-    def post_object(
-        self, path: str, body: dict[str, Any], limit_s: float = POST_LIMIT_S
-    ) -> dict[str, Any]:
-        return parse_object(
-            self._call("POST", path, json.dumps(body).encode(), limit_s)
-        )
+    def post_object(self, path: str, body: dict[str, Any], limit_s: float = POST_LIMIT_S) -> dict[str, Any]:
+        return parse_object(self._call("POST", path, json.dumps(body).encode(), limit_s))
 
-    def _tokens(
-        self, text: str, add_special: bool, *, with_pieces: bool
-    ) -> list[object]:
+    def _tokens(self, text: str, add_special: bool, *, with_pieces: bool) -> list[object]:
         body = {"content": text, "add_special": add_special, "with_pieces": with_pieces}
         tokens = self.post_object("/tokenize", body).get("tokens")
         if not isinstance(tokens, list):
             raise BadFrame("no tokens in the answer")
         return tokens
 
-    def _call(
-        self, method: str, path: str, content: bytes | None, limit_s: float
-    ) -> bytes:
+    def _call(self, method: str, path: str, content: bytes | None, limit_s: float) -> bytes:
         response, body = self.exchange(method, path, content, limit_s)
         if response.status_code != 200:
             raise error_of(response, body)

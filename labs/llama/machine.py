@@ -25,11 +25,7 @@ def threads(root: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> Allowance:
         cores = Allowance(len(os.sched_getaffinity(0)), "CPU affinity")
     else:
         cores = Allowance(os.cpu_count() or 1, "CPU count")
-    quotas = [
-        quota
-        for folder in _folders(root, own, "cpu")
-        if (quota := _quota(folder)) is not None
-    ]
+    quotas = [quota for folder in _folders(root, own, "cpu") if (quota := _quota(folder)) is not None]
     if quotas and (quota_cores := max(1, int(min(quotas) + 0.5))) < cores.value:
         return Allowance(quota_cores, "cgroup CPU quota")
     return cores
@@ -78,11 +74,7 @@ def _quota(folder: Path) -> float | None:
             _read(folder / "cpu.cfs_quota_us"),
             _read(folder / "cpu.cfs_period_us"),
         ]
-    if (
-        len(words) != 2
-        or not all(word.isdigit() for word in words)
-        or int(words[1]) == 0
-    ):
+    if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
         return None  # 'max' in v2, -1 in v1
     return int(words[0]) / int(words[1])
 

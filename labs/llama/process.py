@@ -17,10 +17,10 @@ STOP_LIMIT_S = 5.0
 _POLL_S = 0.05
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port nobody listens on right now."""
+def free_port(host: str = "127.0.0.1", port: int = 0) -> int:
+    """A port nobody listens on right now; OSError where a given one is taken."""
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        probe.bind((host, port))
         return int(probe.getsockname()[1])
 
 
@@ -48,9 +48,7 @@ def wait_until_ready(
     with LlamaClient(base_url) as client:
         while time.monotonic() < deadline:
             if child.poll() is not None:
-                raise CannotStart(
-                    f"it ended with code {child.returncode}\n{tail(log_path)}"
-                )
+                raise CannotStart(f"it ended with code {child.returncode}\n{tail(log_path)}")
             if client.health().state == "ok":
                 return
             time.sleep(_POLL_S)
@@ -99,12 +97,12 @@ class EmbeddedServer:
             **os.environ,
             **({"LLAMA_API_KEY": self._api_key} if self._api_key else {}),
         }
-        # What it says before the log takes over (a refusal) belongs to the log too.
+        # A refusal, said before the server's log takes over, belongs to the log too.
         with self.log_path.open("ab") as log:
             self._child = subprocess.Popen(
                 command(port, self.log_path, *life, *self._extra),
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=subprocess.DEVNULL,
                 stderr=log,
                 env=environ,
             )

@@ -28,9 +28,7 @@ class SseDecoder:
     """Feed it bytes as they come; it keeps what is not complete yet."""
 
     def __init__(self) -> None:
-        self._head: bytes | None = (
-            b""  # held back while it may still be a byte-order mark
-        )
+        self._head: bytes | None = b""  # held back while it may still be a byte-order mark
         self._line = bytearray()
         self._data: list[str] = []
         self._data_bytes = 0
@@ -97,6 +95,4 @@ def _field(line: bytes) -> tuple[str, str]:
     """Name and value of a line; a comment has the name "". A cut inside a character cannot reach here:
     lines are joined as bytes, and neither CR nor LF occurs inside a UTF-8 sequence."""
     name, _, value = line.partition(b":")
-    return name.decode("utf-8", "replace"), value.removeprefix(b" ").decode(
-        "utf-8", "replace"
-    )
+    return name.decode("utf-8", "replace"), value.removeprefix(b" ").decode("utf-8", "replace")

@@ -55,9 +55,7 @@ class ChatStream:
     the object. `cut()` may come from any thread; everything else belongs to the reading one.
     """
 
-    def __init__(
-        self, client: httpx.Client, request: httpx.Request, limits: Limits
-    ) -> None:
+    def __init__(self, client: httpx.Client, request: httpx.Request, limits: Limits) -> None:
         self.started_ns: int | None = None
         self.headers_ns: int | None = None
         self.status: int | None = None
@@ -196,14 +194,9 @@ class ChatStream:
         elif isinstance(exc, LlamaError):
             self.end = "truncated"
             raise exc
-        elif (
-            isinstance(exc, httpx.TimeoutException)
-            and (due := min(self._deadlines()))[0] <= now_ns
-        ):
+        elif isinstance(exc, httpx.TimeoutException) and (due := min(self._deadlines()))[0] <= now_ns:
             self._finish(due[1])
-        elif wire.connected_ns is None or isinstance(
-            exc, httpx.TimeoutException | httpx.ConnectError
-        ):
+        elif wire.connected_ns is None or isinstance(exc, httpx.TimeoutException | httpx.ConnectError):
             self.end = "truncated"
             raise Unreachable(str(exc) or "no connection") from exc
         elif wire.read_bytes and isinstance(exc, httpx.RemoteProtocolError):
@@ -232,9 +225,7 @@ class ChatStream:
     def _hard_deadlines(self) -> list[tuple[int, StreamEnd]]:
         """Those that end the stream whatever has arrived."""
         started_ns = self.started_ns or time.perf_counter_ns()
-        found: list[tuple[int, StreamEnd]] = [
-            (started_ns + _ns(self._limits.total_s), "time_limit")
-        ]
+        found: list[tuple[int, StreamEnd]] = [(started_ns + _ns(self._limits.total_s), "time_limit")]
         if self._close_at_ns is not None:
             found.append((self._close_at_ns, "cut"))
         if self._close_after_sent_ns is not None and self.sent_ns is not None:
@@ -262,11 +253,7 @@ class ChatStream:
 def _is_event_stream(response: httpx.Response) -> bool:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    return (
-        response.status_code == 200
-        and kind == "text/event-stream"
-        and encoding == "identity"
-    )
+    return response.status_code == 200 and kind == "text/event-stream" and encoding == "identity"
 
 
 def _ns(seconds: float) -> int:

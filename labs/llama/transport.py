@@ -57,9 +57,7 @@ class StampedTransport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(
-        self, response: httpcore.Response, pool: httpcore.ConnectionPool
-    ) -> None:
+    def __init__(self, response: httpcore.Response, pool: httpcore.ConnectionPool) -> None:
         self._response = response
         self._pool = pool
 

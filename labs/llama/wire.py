@@ -107,8 +107,7 @@ def parse_chunk(data: str, event: str = "message") -> Chunk | Done | None:
     chunk = Chunk(
         role=_text(delta.get("role")) or None,
         content=_text(delta.get("content")),
-        reasoning=_text(delta.get("reasoning_content"))
-        or _text(delta.get("reasoning")),
+        reasoning=_text(delta.get("reasoning_content")) or _text(delta.get("reasoning")),
         tool=bool(delta.get("tool_calls") or delta.get("function_call")),
         finish_reason=_text(choice.get("finish_reason")) or None,
         timings=_timings(obj.get("timings")),
@@ -148,21 +147,13 @@ def parse_error(obj: dict[str, Any]) -> ServerError | None:
 
 def as_int(value: object) -> int | None:
     """An integer as JSON carries it; None for everything else, booleans too."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
 
 
 def _as_float(value: object) -> float | None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
 
@@ -170,9 +161,7 @@ def _as_float(value: object) -> float | None:
 def _text(value: object) -> str:
     """Text, with lone surrogates (legal in JSON, illegal in UTF-8) replaced so that it can be stored."""
     if isinstance(value, list):
-        return "".join(
-            _text(part.get("text")) for part in value if isinstance(part, dict)
-        )
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     if not isinstance(value, str):
         return ""
     if value.isascii():
@@ -218,9 +207,7 @@ def _usage(obj: object) -> Usage | None:
 def _progress(obj: object) -> Progress | None:
     if not isinstance(obj, dict):
         return None
-    total, cache, processed = (
-        as_int(obj.get(key)) for key in ("total", "cache", "processed")
-    )
+    total, cache, processed = (as_int(obj.get(key)) for key in ("total", "cache", "processed"))
     if total is None or cache is None or processed is None:
         return None
     return Progress(total, cache, processed, _as_float(obj.get("time_ms")) or 0.0)
