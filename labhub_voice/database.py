@@ -36,4 +36,6 @@ def database(url: str) -> dict[str, Any]:
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": dict(parse_qsl(parts.query)),
         }
-    raise ImproperlyConfigured(f"DATABASE_URL must start with sqlite:// or postgresql://, not {parts.scheme}://")
+    raise ImproperlyConfigured(
+        f"DATABASE_URL must start with sqlite:// or postgresql://, not {parts.scheme}://"
+    )

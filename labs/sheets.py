@@ -16,8 +16,8 @@ from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State
-from labs.steps.base import RoundSeen, Seen, Step, StepForm
 from labs.steps.base import Round as StepRound
+from labs.steps.base import RoundSeen, Seen, Step, StepForm
 from labs.text import Json
 
 
@@ -63,7 +63,9 @@ class Sheet:
 def sheet_for(user: User, course: Course, step: Step) -> Sheet:
     attempt = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE).first()
     charged = (
-        AttemptCount.objects.filter(course=course, user=user, step=step.key).values_list("charged", flat=True).first()
+        AttemptCount.objects.filter(course=course, user=user, step=step.key)
+        .values_list("charged", flat=True)
+        .first()
     ) or 0
     seen = seen_of(attempt) if attempt else Seen()
     waits = attempt is None or (attempt.state == State.OPEN and len(seen) < len(step.rounds))
@@ -99,7 +101,9 @@ def record_of(run: Run) -> RunRecord:
     recordings = {}
     for stored in run.recordings.all():
         store = getattr(stored, "frame_store", None)
-        recordings[stored.key] = Recording.from_json(stored.data, unpack_frames(bytes(store.blob)) if store else ())
+        recordings[stored.key] = Recording.from_json(
+            stored.data, unpack_frames(bytes(store.blob)) if store else ()
+        )
     facts = dict(run.facts)
     return RunRecord(
         recordings=recordings,

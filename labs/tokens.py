@@ -68,5 +68,11 @@ def _readable(piece: bytes) -> str:
 
 
 def _key(kind: str, endpoint: Endpoint, messages: Messages) -> str:
-    about = [kind, endpoint.pk, endpoint.facts.get("template_hash"), endpoint.facts.get("model"), list(messages)]
+    about = [
+        kind,
+        endpoint.pk,
+        endpoint.facts.get("template_hash"),
+        endpoint.facts.get("model"),
+        list(messages),
+    ]
     return "tokens:" + hashlib.sha256(json.dumps(about).encode()).hexdigest()

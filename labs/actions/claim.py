@@ -41,9 +41,9 @@ def free_leases() -> QuerySet[Lease]:
 
 def claim_next(worker: str) -> Claim | None:
     """The first waiting attempt on the first free endpoint that is up; None when either is missing."""
-    while (lease := free_leases().filter(endpoint__state=Endpoint.State.UP).order_by("endpoint_id").first()) and (
-        attempt := waiting().first()
-    ):
+    while (
+        lease := free_leases().filter(endpoint__state=Endpoint.State.UP).order_by("endpoint_id").first()
+    ) and (attempt := waiting().first()):
         try:
             with transaction.atomic():
                 return _claim(worker, attempt, lease)
@@ -54,8 +54,10 @@ def claim_next(worker: str) -> Claim | None:
 
 def _claim(worker: str, attempt: Attempt, lease: Lease) -> Claim:
     token = lease.token + 1
-    taken = free_leases().filter(pk=lease.pk, token=lease.token).update(
-        token=token, holder=worker, expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S)
+    taken = (
+        free_leases()
+        .filter(pk=lease.pk, token=lease.token)
+        .update(token=token, holder=worker, expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S))
     )
     if not taken or not move(attempt, State.QUEUED, State.RUNNING):
         raise _LostRace
@@ -91,5 +93,7 @@ def extend(worker: str, runs: list[int]) -> set[int]:
     ours = Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now())
     ours.update(expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S))
     return set(
-        Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now()).values_list("run_id", flat=True)
+        Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now()).values_list(
+            "run_id", flat=True
+        )
     )

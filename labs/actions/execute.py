@@ -6,24 +6,26 @@ import logging
 import os
 import random
 import socket
-import threading
 import uuid
 from functools import cache
+from pathlib import Path
 
 from django.conf import settings
 from django.db import close_old_connections
 
 from labs.actions.claim import Claim, claim_next
 from labs.actions.finish import endpoint_is, finish, put_back
+from labs.actions.probe import STATES
 from labs.actions.watch import Watch
 from labs.live.topics import Publisher
 from labs.llama.client import LlamaClient
-from labs.llama.errors import LlamaError, Loading, Unreachable
 from labs.llama.stream import Limits
-from labs.measure.drive import Drive, Driver, wait_idle
+from labs.measure.board import wait_idle
+from labs.measure.drive import Driver
+from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord, ServerFacts
-from labs.models import Endpoint, Reason, Run
+from labs.models import Endpoint, Reason
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +67,8 @@ def execute(claim: Claim) -> None:
     with _watch().over(claim) as control:
         topic = _publisher().topic(claim.attempt.pk, claim.run.number)
         try:
-            if not wait_idle(client, IDLE_LIMIT_S):
-                put_back(claim, "the server's slots did not fall idle")
+            if (away := not_ready(client, claim.endpoint)) is not None:
+                put_back(claim, away)
                 return
             driver = Driver(
                 client,
@@ -74,32 +76,33 @@ def execute(claim: Claim) -> None:
                 control=control,
                 limits=Limits(settings.LABHUB_FIRST_TOKEN_S, settings.LABHUB_IDLE_S, settings.LABHUB_TOTAL_S),
                 facts=ServerFacts.from_json(claim.endpoint.facts),
-                log=log_reader(claim.endpoint),
+                log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
             )
-            drive = driver.run(Plan.from_json(claim.round.plan or {}), random.Random())  # noqa: S311
-        except Loading as error:
-            endpoint_is(claim.endpoint, Endpoint.State.LOADING, str(error))
-            put_back(claim, str(error))
-            return
-        except Unreachable as error:
-            endpoint_is(claim.endpoint, Endpoint.State.DOWN, str(error))
-            put_back(claim, str(error))
-            return
-        except (LlamaError, OSError) as error:
-            drive = failed(Reason.BAD_STREAM, str(error))
-        except Exception as error:
+            plan = Plan.from_json(claim.round.plan or {})
+            drive = driver.run(plan, random.Random())  # noqa: S311  lab lines are no secret
+        except Exception as error:  # a fault of ours: kept for the log, repeated, never charged
             log.exception("run %s of %s failed in the driver", claim.run.number, claim.attempt)
-            drive = failed(Reason.WORKER_LOST, repr(error))
+            drive = Drive(
+                record=RunRecord(recordings={}),
+                outcome="errored",
+                reason="worker_lost",
+                first_token_seen=False,
+                detail=repr(error),
+            )
         finally:
             close_old_connections()
         if drive.reason == Reason.ENDPOINT_DOWN:
-            endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.record.note)
+            endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
         topic.finish()
 
 
-def failed(reason: Reason, note: str) -> Drive:
-    return Drive(
-        record=RunRecord(recordings={}, note=note), outcome=Run.Outcome.ERRORED.value, reason=reason.value,
-        first_token_seen=False,
-    )
+def not_ready(client: LlamaClient, endpoint: Endpoint) -> str | None:
+    """Why nothing can be sent now, or None. What is wrong with the endpoint is stored, so no other claims it."""
+    health = client.health()
+    if health.state != "ok":
+        endpoint_is(endpoint, STATES.get(health.state, Endpoint.State.DOWN), health.detail)
+        return health.detail
+    if not wait_idle(client, IDLE_LIMIT_S):
+        return "the server's slots did not fall idle"
+    return None

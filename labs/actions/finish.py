@@ -17,7 +17,7 @@ from labs.actions.change import move, refund
 from labs.actions.claim import Claim, release
 from labs.actions.grade import close_graded, is_open
 from labs.grading.checks import Check
-from labs.measure.drive import Drive
+from labs.measure.outcome import Drive
 from labs.measure.frames import pack_frames
 from labs.models import Attempt, Endpoint, FrameStore, Reason, Round, Run, State, StoredRecording
 from labs.sheets import RUN_FACTS, seen_of, seen_round
@@ -46,7 +46,8 @@ class _Stale(Exception):
 def finish(claim: Claim, drive: Drive) -> bool:
     """Stores and grades one run. False when the result came too late or twice; then nothing changed."""
     step = all_steps()[claim.attempt.step]
-    outcome, reason, detail, checks = Run.Outcome(drive.outcome), Reason(drive.reason), drive.record.note, []
+    outcome, reason, detail = Run.Outcome(drive.outcome), Reason(drive.reason), drive.detail
+    checks: list[Check] = []
     if outcome in {Run.Outcome.RECORDED, Run.Outcome.DISTURBED}:
         try:
             checks = _grade(claim, step, drive)
@@ -61,7 +62,9 @@ def finish(claim: Claim, drive: Drive) -> bool:
             _store(claim, drive, outcome, reason, detail)
             _settle(claim, step, outcome, reason, checks, first_token_seen=drive.first_token_seen)
     except _Stale:
-        log.warning("late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token)
+        log.warning(
+            "late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token
+        )
         return False
     return True
 
@@ -113,7 +116,13 @@ def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **
 
 
 def _settle(
-    claim: Claim, step: Step, outcome: Run.Outcome, reason: Reason, checks: list[Check], *, first_token_seen: bool
+    claim: Claim,
+    step: Step,
+    outcome: Run.Outcome,
+    reason: Reason,
+    checks: list[Check],
+    *,
+    first_token_seen: bool,
 ) -> None:
     attempt = claim.attempt
     if attempt_is_cancelled(attempt) or outcome is Run.Outcome.CANCELLED:

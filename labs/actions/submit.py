@@ -56,9 +56,11 @@ def submit(
             return _lock(sheet, submit_key, answers, plan)
     except IntegrityError as error:
         # Another tab or a repeated POST was first; whoever lost shows what the winner made.
-        if repeated := Round.objects.select_related("attempt").filter(
-            submit_key=submit_key, attempt__user=user
-        ).first():
+        if (
+            repeated := Round.objects.select_related("attempt")
+            .filter(submit_key=submit_key, attempt__user=user)
+            .first()
+        ):
             return repeated.attempt
         raise Refused(
             N_("One of your attempts is already waiting or running. Wait for it to end, or stop it first.")
@@ -108,7 +110,9 @@ def _begin(sheet: Sheet, state: State) -> Attempt:
                 count=free,
             )
         )
-    count, _created = AttemptCount.objects.get_or_create(course=sheet.course, user=sheet.user, step=sheet.step.key)
+    count, _created = AttemptCount.objects.get_or_create(
+        course=sheet.course, user=sheet.user, step=sheet.step.key
+    )
     # `charged` must still be what the form was drawn from, else the answers belong to other inputs.
     bumped = AttemptCount.objects.filter(
         pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.course.attempts_per_step

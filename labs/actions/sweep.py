@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -16,11 +16,13 @@ from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded
 from labs.actions.wake import wake
-from labs.models import Attempt, Lease, Reason, Run, State
+from labs.models import Attempt, Endpoint, Lease, Reason, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
 
 log = logging.getLogger(__name__)
+
+PROBE_EVERY_S = 10
 
 
 def sweep_once() -> None:
@@ -29,14 +31,20 @@ def sweep_once() -> None:
         end_lost(lease)
     for run in Run.objects.filter(outcome=Run.Outcome.NONE, lease__isnull=True, started_at__lt=_before(5)):
         end_orphan(run)
-    for attempt in Attempt.objects.filter(state=State.OPEN, changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)):
+    for attempt in Attempt.objects.filter(
+        state=State.OPEN, changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)
+    ):
         expire_open(attempt)
-    for attempt in Attempt.objects.filter(state=State.QUEUED, changed_at__lt=_before(settings.LABHUB_QUEUED_S)):
+    for attempt in Attempt.objects.filter(
+        state=State.QUEUED, changed_at__lt=_before(settings.LABHUB_QUEUED_S)
+    ):
         expire_queued(attempt)
-    if waiting().exists():
-        from labs.tasks import drive
+    from labs.tasks import drive, probe_endpoints  # tasks imports the actions
 
+    if waiting().exists():
         wake(drive)
+    if Endpoint.objects.filter(Q(probed_at__isnull=True) | Q(probed_at__lt=_before(PROBE_EVERY_S))).exists():
+        wake(probe_endpoints)
 
 
 def end_lost(lease: Lease) -> None:

@@ -74,7 +74,9 @@ class Watch:
 
     def _read_flags(self, held: dict[int, _Held]) -> None:
         wanted = {one.claim.attempt.pk: one for one in held.values()}
-        for pk in Attempt.objects.filter(pk__in=list(wanted), cancel_requested=True).values_list("pk", flat=True):
+        for pk in Attempt.objects.filter(pk__in=list(wanted), cancel_requested=True).values_list(
+            "pk", flat=True
+        ):
             wanted[pk].control.cancel()
 
 

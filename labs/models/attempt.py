@@ -167,5 +167,7 @@ class StoredRecording(models.Model):
 class FrameStore(models.Model):
     """A recording's frames as `labs.measure.frames.pack_frames` packs them. Purged by policy; figures stay."""
 
-    recording = models.OneToOneField(StoredRecording, models.CASCADE, related_name="frame_store", primary_key=True)
+    recording = models.OneToOneField(
+        StoredRecording, models.CASCADE, related_name="frame_store", primary_key=True
+    )
     blob = models.BinaryField()

@@ -20,7 +20,9 @@ class Endpoint(models.Model):
     name = models.CharField(max_length=100, unique=True)
     base_url = models.CharField(max_length=300, unique=True)
     api_key = models.CharField(max_length=300, blank=True)
-    log_path = models.CharField(max_length=500, blank=True, help_text="The server's log, where this machine can read it.")
+    log_path = models.CharField(
+        max_length=500, blank=True, help_text="The server's log, where this machine can read it."
+    )
     state = models.CharField(max_length=16, choices=State.choices, default=State.UNKNOWN)
     detail = models.CharField(max_length=300, blank=True)
     facts = models.JSONField(default=dict, blank=True)

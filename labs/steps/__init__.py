@@ -18,7 +18,9 @@ def all_steps() -> dict[str, Step]:
         found += [
             value()
             for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, Step) and value.__module__ == module.__name__
+            if isinstance(value, type)
+            and issubclass(value, Step)
+            and value.__module__ == module.__name__
             and "key" in vars(value)
         ]
     return {step.key: step for step in sorted(found, key=lambda s: s.order)}
