@@ -1,0 +1,1 @@
+"""From bytes and a clock to figures: plans, recordings, the driver. No Django here."""

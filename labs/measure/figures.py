@@ -23,7 +23,11 @@ BUFFERED_AFTER_US = 100_000
 
 
 def read_figures(
-    frames: Sequence[Frame], *, headers_us: int | None, end: StreamEnd, end_us: int | None
+    frames: Sequence[Frame],
+    *,
+    headers_us: int | None,
+    end: StreamEnd,
+    end_us: int | None,
 ) -> Figures:
     """Figures of an ask whose stream ended as `end`. Never raises: broken bytes become `error`.
 

@@ -157,7 +157,11 @@ def _item_to_json(item: Item) -> Json:
     return data
 
 
-_ENDS: dict[str, type[Done] | type[Close] | type[Hold]] = {"done": Done, "close": Close, "hold": Hold}
+_ENDS: dict[str, type[Done] | type[Close] | type[Hold]] = {
+    "done": Done,
+    "close": Close,
+    "hold": Hold,
+}
 
 
 def _item_from_json(data: Mapping[str, Any]) -> Item:

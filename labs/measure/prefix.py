@@ -17,7 +17,10 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def expected_cache(
-    prompt: Sequence[int], held: Sequence[int] | None, generated: int = 0, cache: bool = True
+    prompt: Sequence[int],
+    held: Sequence[int] | None,
+    generated: int = 0,
+    cache: bool = True,
 ) -> tuple[int, int]:
     """(low, high), both included: the `cache_n` of a sane server for a prompt of N tokens.
 

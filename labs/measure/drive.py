@@ -1,0 +1,134 @@
+"""The plan driver: runs a frozen plan against a llama-server and brings back a `RunRecord`.
+
+The caller has the lease and waited until all slots were idle. The driver changes nothing but the server's cache
+and knows no database; it reports through `emit` and its return value.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from labs.llama.client import LlamaClient
+from labs.llama.errors import LlamaError
+from labs.llama.stream import Limits
+from labs.measure.board import Board
+from labs.measure.context import CancelLog, Context, Emit
+from labs.measure.control import Control, Stopped
+from labs.measure.draw import NoLabLine
+from labs.measure.execute import Execution
+from labs.measure.ledger import agrees
+from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, reason_of
+from labs.measure.pace import Pace
+from labs.measure.plan import Plan
+from labs.measure.prepare import draw_for, prepare, read_facts
+from labs.measure.recording import Recording, RunRecord, ServerFacts
+
+
+class Driver:
+    """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read anew.
+
+    `emit(kind, data)` is called from the driver's threads, in the reading thread between two reads: it must only
+    queue. `log` reads the server's log where there is one. One driver may run many plans, one after the other.
+    """
+
+    def __init__(
+        self,
+        client: LlamaClient,
+        *,
+        emit: Emit,
+        control: Control,
+        limits: Limits,
+        facts: ServerFacts = ServerFacts(),
+        log: CancelLog | None = None,
+    ) -> None:
+        self._client = client
+        self._emit = emit
+        self._control = control
+        self._limits = limits
+        self._facts = facts
+        self._log = log
+
+    def run(self, plan: Plan, rng: random.Random, *, last_lab_line: str = "") -> Drive:
+        """Never raises for what a server, a network or a stop can do: that is the outcome.
+
+        `rng` draws the lab line, whose first letter differs from `last_lab_line` (the endpoint's last one).
+        """
+        record = RunRecord({}, self._facts, lab_line_tokens=plan.lab_line_tokens)
+        execution: Execution | None = None
+        outcome: Outcome = "recorded"
+        reason: Reason = ""
+        detail = ""
+        try:
+            self._control.check()
+            facts = read_facts(self._client, self._facts)
+            line = draw_for(self._client, plan, rng, last_lab_line)
+            record = replace(record, server=facts, lab_line=line)
+            prompts = prepare(self._client, plan, line, facts)
+            board = Board(self._client)
+            context = Context(
+                self._client,
+                self._emit,
+                self._control,
+                self._limits,
+                board,
+                Pace(facts),
+                self._log,
+            )
+            before = self._client.metrics()
+            board.begin()
+            execution = Execution(context, plan, prompts)
+            self._emit("started", {"asks": len(plan.asks), "lab_line": line})
+            execution.run()
+            execution.wait_quiet()
+            asks = [r for r in execution.recordings.values() if r.kind == "ask"]
+            agree = agrees(before, self._client.metrics(), asks)
+            record = replace(record, metrics_agree=agree, foreign_tasks=board.foreign_tasks)
+            if agree is False or board.foreign_tasks:
+                outcome, reason, detail = (
+                    "disturbed",
+                    "slot_disturbed",
+                    "somebody else used this server meanwhile",
+                )
+        except Stopped as stop:
+            outcome, reason = stop.kind, "worker_lost" if stop.kind == "lost" else ""
+        except RunFailed as exc:
+            outcome, reason, detail = "errored", exc.reason, exc.detail
+        except NoLabLine as exc:
+            outcome, reason, detail = "errored", "rejected_by_server", str(exc)
+        except LlamaError as exc:
+            outcome, reason, detail = "errored", reason_of(exc), str(exc)
+        finally:
+            if execution is not None:
+                execution.close()
+        if execution is not None:
+            record = replace(record, recordings=self._finished(execution, record.server))
+        return Drive(
+            replace(record, note=detail),
+            outcome,
+            reason,
+            execution is not None and execution.first_token_seen,
+            detail,
+        )
+
+    def _finished(self, execution: Execution, facts: ServerFacts) -> dict[str, Recording]:
+        """The recordings with what is no longer urgent: the answers' own tokens and the template's hash."""
+        return {
+            key: replace(
+                recording,
+                template_hash=facts.template_hash,
+                generated_ids=self._tokens(recording.figures.text),
+            )
+            if recording.kind == "ask"
+            else recording
+            for key, recording in execution.recordings.items()
+        }
+
+    def _tokens(self, text: str) -> tuple[int, ...]:
+        """The answer cut into tokens again; () where the server cannot be asked any more."""
+        if not text or self._control.stopped is not None:
+            return ()
+        try:
+            return tuple(self._client.tokenize(text))
+        except LlamaError:
+            return ()

@@ -1,0 +1,182 @@
+"""Walks a plan's items in order. Asks overlap only through holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from labs.measure.asking import Asking
+from labs.measure.board import LOOK_EVERY_S, Look
+from labs.measure.context import Context
+from labs.measure.holding import Holding
+from labs.measure.outcome import RunFailed, reason_of, reason_of_end
+from labs.measure.plan import Ask, Get, Hold, Item, Note, Plan
+from labs.measure.prepare import Prompt
+from labs.measure.recording import Figures, Recording
+
+QUIET_S = 3.0  # how long after the last item the slots may take to fall idle
+
+
+class Execution:
+    """`recordings` has every item that was begun, in the plan's order, however the run ended."""
+
+    def __init__(self, context: Context, plan: Plan, prompts: Mapping[str, Prompt]) -> None:
+        self._context = context
+        self._plan = plan
+        self._prompts = prompts
+        self._found: dict[str, Recording] = {}
+        self._holdings: list[Holding] = []
+        self.first_token_seen = False
+
+    @property
+    def recordings(self) -> dict[str, Recording]:
+        return {item.key: self._found[item.key] for item in self._plan.items if item.key in self._found}
+
+    def run(self) -> None:
+        """Raises Stopped and RunFailed."""
+        for item in self._plan.items:
+            self._context.control.check()
+            self._do(item)
+            for holding in self._waiting_for(item):
+                holding.until_ended()
+                self._finish_holding(holding)
+                self._judge(holding)
+        self._context.control.check()
+
+    def wait_quiet(self) -> None:
+        """Until all slots are idle, for the counters' sake, but not for long; then one look for strangers."""
+        until_s = time.monotonic() + QUIET_S
+        look = self._context.board.look()
+        while time.monotonic() < until_s and look is not None and not look.all_idle:
+            if self._context.control.wait(LOOK_EVERY_S):
+                break
+            look = self._context.board.look()
+        self._context.board.check_quiet()
+
+    def close(self) -> None:
+        """Shuts what is still open. A run that went well has nothing left here."""
+        for holding in self._holdings:
+            if holding.ask.key not in self._found:
+                holding.shut()
+                self._finish_holding(holding)
+
+    def _do(self, item: Item) -> None:
+        match item:
+            case Note():
+                self._began(item, _now)
+                self._context.emit("note", {"key": item.key, "text": item.text.to_json()})
+            case Get():
+                self._began(item, _now)
+                self._get(item)
+            case Ask():
+                self._ask(item)
+
+    def _ask(self, ask: Ask) -> None:
+        prompt = self._prompts[ask.key]
+        if not self._open_holdings():
+            self._context.board.check_quiet()
+        self._context.emit(
+            "ask",
+            {
+                "key": ask.key,
+                "title": ask.title.to_json(),
+                "n": len(prompt.ids),
+                "max_tokens": ask.max_tokens,
+                "slot": ask.slot,
+                "sent_at_us": self._context.run_us(time.perf_counter_ns()),
+            },
+        )
+        if isinstance(ask.end, Hold):
+            holding = Holding(self._context, ask, prompt)
+            self._holdings.append(holding)
+            self._began(ask, lambda: holding.stream.sent_ns)
+            holding.start()
+            return
+        asking = Asking(self._context, ask, prompt)
+        self._began(ask, lambda: asking.stream.sent_ns)
+        try:
+            asking.read()
+            asking.settle()
+        finally:
+            self._keep(asking)
+        self._judge(asking)
+
+    def _get(self, get: Get) -> None:
+        sent_ns = time.perf_counter_ns()
+        until_s = time.monotonic() + get.limit_ms / 1000
+        idle_ns: int | None = None
+        while True:
+            body, look = self._fetch(get)
+            row = look.slot(get.until_idle) if look is not None and get.until_idle is not None else None
+            if look is not None and row is not None and not row.is_processing:
+                idle_ns = look.at_ns
+            if get.until_idle is None or idle_ns is not None or time.monotonic() >= until_s:
+                break
+            if self._context.control.wait(LOOK_EVERY_S):
+                break
+        self._found[get.key] = Recording(
+            key=get.key,
+            kind="get",
+            slot=get.until_idle or 0,
+            sent_at_us=self._context.run_us(sent_ns),
+            figures=Figures(end="done", end_us=(time.perf_counter_ns() - sent_ns) // 1000),
+            idle_us=None if idle_ns is None else (idle_ns - sent_ns) // 1000,
+            body=body,
+        )
+
+    def _fetch(self, get: Get) -> tuple[str, Look | None]:
+        """The body as it came, whatever its status: a 503 of `/health` is an answer too."""
+        response, data = self._context.client.exchange("GET", f"/{get.what}", None, get.limit_ms / 1000)
+        look = None
+        if get.what == "slots" and response.status_code == 200:
+            look = self._context.board.took(data, time.perf_counter_ns())
+        return data.decode("utf-8", "replace"), look
+
+    def _began(self, item: Item, sent_ns: Callable[[], int | None]) -> None:
+        for holding in self._waiting_for(item):
+            holding.until_began(sent_ns)
+
+    def _waiting_for(self, item: Item) -> list[Holding]:
+        return [h for h in self._open_holdings() if h.hold.until == item.key]
+
+    def _open_holdings(self) -> list[Holding]:
+        return [h for h in self._holdings if h.ask.key not in self._found]
+
+    def _finish_holding(self, holding: Holding) -> None:
+        try:
+            holding.join()
+        finally:
+            self._keep(holding)
+
+    def _keep(self, asking: Asking) -> None:
+        recording = asking.recording()
+        self._found[asking.ask.key] = recording
+        figures = recording.figures
+        self.first_token_seen = self.first_token_seen or figures.first_token_us is not None
+        self._context.emit(
+            "recorded",
+            {
+                "key": recording.key,
+                "end": figures.end,
+                "ttft_us": figures.ttft_us,
+                "cache_n": figures.cache_n,
+                "prompt_n": figures.prompt_n,
+                "predicted_n": figures.predicted_n,
+                "prompt_ms": figures.prompt_ms,
+            },
+        )
+
+    def _judge(self, asking: Asking) -> None:
+        """Raises Stopped or RunFailed where the ask did not end as its plan wants."""
+        self._context.control.check()
+        if asking.failure is not None:
+            raise RunFailed(reason_of(asking.failure), f"{asking.ask.key}: {asking.failure}")
+        if reason := reason_of_end(asking.end):
+            detail = asking.figures().error or asking.end
+            raise RunFailed(reason, f"{asking.ask.key}: {detail}")
+        if asking.end == "cut" and not asking.ask.may_be_cut:
+            raise RunFailed("bad_stream", f"{asking.ask.key}: the connection was cut")
+
+
+def _now() -> int | None:
+    return time.perf_counter_ns()

@@ -1,0 +1,35 @@
+"""How fast this endpoint reads a prompt, and so until when a cut slot must be free (DESIGN 6.6)."""
+
+from __future__ import annotations
+
+from labs.measure.plan import PROMPT_MS_PER_TOKEN
+from labs.measure.recording import Figures, ServerFacts
+
+DECODE_US = 1_000_000
+PREFILL_US = 2_000_000  # one second until the server looks at the connection, and one to spare
+DEFAULT_BATCH = 2048  # llama-server's own default, the worst case
+LEAST_PROMPT_N = 16  # shorter prompts measure the fixed part, not the time a token
+
+
+class Pace:
+    """Starts from the fingerprint's figures and is replaced by what this lease saw itself."""
+
+    def __init__(self, facts: ServerFacts) -> None:
+        self._batch = facts.batch or DEFAULT_BATCH
+        self._ms_per_token = facts.prompt_ms_per_token or PROMPT_MS_PER_TOKEN
+        self._measured = False
+
+    def learn(self, figures: Figures) -> None:
+        """Takes an ask's own prefill speed; of several the slowest, for this is used as an upper bound."""
+        if not figures.timings_final or figures.prompt_ms is None or (figures.prompt_n or 0) < LEAST_PROMPT_N:
+            return
+        assert figures.prompt_n is not None
+        ms_per_token = figures.prompt_ms / figures.prompt_n
+        self._ms_per_token = max(self._ms_per_token, ms_per_token) if self._measured else ms_per_token
+        self._measured = True
+
+    def allowance_us(self, *, in_decode: bool, n: int) -> int:
+        """How long after the cut the slot may stay busy; `n` is the prompt's length in tokens."""
+        if in_decode:
+            return DECODE_US
+        return PREFILL_US + round(min(self._batch, n) * self._ms_per_token * 1000)
