@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 from labs.llama.client import LlamaClient
 from labs.llama.errors import LlamaError
 from labs.llama.stream import Limits
 from labs.measure.board import Board
-from labs.measure.context import CancelLog, Context, Emit
+from labs.measure.context import Context, Emit
 from labs.measure.control import Control, Stopped
 from labs.measure.draw import NoLabLine
 from labs.measure.execute import Execution
 from labs.measure.ledger import agrees
+from labs.measure.logs import ServerLog
 from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, reason_of
 from labs.measure.pace import Pace
 from labs.measure.plan import Plan
@@ -29,7 +31,7 @@ class Driver:
     """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read anew.
 
     `emit(kind, data)` is called from the driver's threads, in the reading thread between two reads: it must only
-    queue. `log` reads the server's log where there is one. One driver may run many plans, one after the other.
+    queue. `log` is the server's log file where there is one. One driver may run many plans, one after the other.
     """
 
     def __init__(
@@ -39,14 +41,14 @@ class Driver:
         emit: Emit,
         control: Control,
         limits: Limits,
-        facts: ServerFacts = ServerFacts(),
-        log: CancelLog | None = None,
+        facts: ServerFacts | None = None,
+        log: Path | None = None,
     ) -> None:
         self._client = client
         self._emit = emit
         self._control = control
         self._limits = limits
-        self._facts = facts
+        self._facts = facts or ServerFacts()
         self._log = log
 
     def run(self, plan: Plan, rng: random.Random, *, last_lab_line: str = "") -> Drive:
@@ -62,19 +64,12 @@ class Driver:
         try:
             self._control.check()
             facts = read_facts(self._client, self._facts)
-            line = draw_for(self._client, plan, rng, last_lab_line)
-            record = replace(record, server=facts, lab_line=line)
+            line, head_tokens = draw_for(self._client, plan, rng, last_lab_line)
+            record = replace(record, server=facts, lab_line=line, head_tokens=head_tokens)
             prompts = prepare(self._client, plan, line, facts)
             board = Board(self._client)
-            context = Context(
-                self._client,
-                self._emit,
-                self._control,
-                self._limits,
-                board,
-                Pace(facts),
-                self._log,
-            )
+            log = None if self._log is None else ServerLog(self._log)
+            context = Context(self._client, self._emit, self._control, self._limits, board, Pace(facts), log)
             before = self._client.metrics()
             board.begin()
             execution = Execution(context, plan, prompts)

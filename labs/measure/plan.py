@@ -67,7 +67,7 @@ class Ask:
     ignore_eos: bool = False
     end: End = Done()
     about_prompt_tokens: int = 0
-    title: Text = Text("")
+    title: Text = Text("")  # noqa: RUF009  frozen
     do: Literal["ask"] = "ask"
 
     @property
@@ -157,7 +157,7 @@ def _item_to_json(item: Item) -> Json:
     return data
 
 
-_ENDS: dict[str, type[Done] | type[Close] | type[Hold]] = {
+_ENDS: dict[str, type[Done | Close | Hold]] = {
     "done": Done,
     "close": Close,
     "hold": Hold,

@@ -12,9 +12,12 @@ from labs.llama.client import LlamaClient
 from labs.measure.draw import draw_lab_line
 from labs.measure.outcome import RunFailed
 from labs.measure.plan import Ask, Plan
+from labs.measure.prefix import common_prefix
 from labs.measure.recording import ServerFacts
 
 Messages = list[dict[str, Any]]
+
+_NOT_A_LETTER = "0\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ def short_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def read_facts(client: LlamaClient, known: ServerFacts = ServerFacts()) -> ServerFacts:
+def read_facts(client: LlamaClient, known: ServerFacts) -> ServerFacts:
     """What `/props` says now, over what is known from the fingerprint (batch, speed, threads)."""
     props = client.props()
     return replace(
@@ -56,18 +59,21 @@ def with_line(messages: Sequence[Mapping[str, str]], line: str) -> Messages:
     return copies
 
 
-def draw_for(client: LlamaClient, plan: Plan, rng: random.Random, unlike: str) -> str:
-    """The run's lab line, or "" where no ask has one. Counted where it stands, in the first ask that has it."""
+def draw_for(client: LlamaClient, plan: Plan, rng: random.Random, unlike: str) -> tuple[str, int | None]:
+    """The run's lab line and how many tokens the template puts before it; ("", None) where no ask has one.
+
+    Counted where it stands, in the first ask that has it.
+    """
     first = next((ask for ask in plan.asks if ask.lab_line), None)
     if first is None:
-        return ""
-    bare = len(render(client, with_line(first.messages, "")).ids)
-    return draw_lab_line(
-        rng,
-        plan.lab_line_tokens,
-        lambda line: len(render(client, with_line(first.messages, line)).ids) - bare,
-        unlike,
-    )
+        return "", None
+
+    def ids(line: str) -> tuple[int, ...]:
+        return render(client, with_line(first.messages, line)).ids
+
+    bare = len(ids(""))
+    line = draw_lab_line(rng, plan.lab_line_tokens, lambda line: len(ids(line)) - bare, unlike)
+    return line, common_prefix(ids(line), ids(_NOT_A_LETTER))
 
 
 def prepare(client: LlamaClient, plan: Plan, line: str, facts: ServerFacts) -> dict[str, Prompt]:
