@@ -25,7 +25,7 @@ from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord, ServerFacts
-from labs.models import Endpoint, Reason
+from labs.models import Endpoint, Reason, Run
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def execute(claim: Claim) -> None:
                 log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
             )
             plan = Plan.from_json(claim.round.plan or {})
-            drive = driver.run(plan, random.Random())  # noqa: S311  lab lines are no secret
+            drive = driver.run(plan, random.Random(), last_lab_line=last_lab_line(claim))  # noqa: S311  no secret
         except Exception as error:  # a fault of ours: kept for the log, repeated, never charged
             log.exception("run %s of %s failed in the driver", claim.run.number, claim.attempt)
             drive = Drive(
@@ -95,6 +95,12 @@ def execute(claim: Claim) -> None:
             endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
         topic.finish()
+
+
+def last_lab_line(claim: Claim) -> str:
+    """The last lab line this endpoint saw: a new one must differ from its first letter on, so that cold is cold."""
+    last = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).order_by("-started_at").first()
+    return str(last.facts["lab_line"]) if last else ""
 
 
 def not_ready(client: LlamaClient, endpoint: Endpoint) -> str | None:

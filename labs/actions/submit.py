@@ -36,10 +36,8 @@ def submit(
 
     Raises InvalidAnswers (the form carries the errors), Refused (why, in a sentence) or NotFound.
     """
-    if repeated := Round.objects.select_related("attempt").filter(submit_key=submit_key).first():
-        if repeated.attempt.user_id != user.pk:
-            raise NotFound
-        return repeated.attempt
+    if repeated := _repeated(user, submit_key):
+        return repeated
     sheet = sheet_for(user, course, step)
     if sheet.round is None or sheet.round.key != round_key:
         raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
@@ -54,17 +52,24 @@ def submit(
     try:
         with transaction.atomic():
             return _lock(sheet, submit_key, answers, plan)
-    except IntegrityError as error:
-        # Another tab or a repeated POST was first; whoever lost shows what the winner made.
-        if (
-            repeated := Round.objects.select_related("attempt")
-            .filter(submit_key=submit_key, attempt__user=user)
-            .first()
-        ):
-            return repeated.attempt
+    except (IntegrityError, Refused) as lost:
+        # The same POST once more, or another tab, was first: whoever lost shows what the winner made.
+        if repeated := _repeated(user, submit_key):
+            return repeated
+        if isinstance(lost, Refused):
+            raise
         raise Refused(
             N_("One of your attempts is already waiting or running. Wait for it to end, or stop it first.")
-        ) from error
+        ) from lost
+
+
+def _repeated(user: User, submit_key: UUID) -> Attempt | None:
+    round_ = Round.objects.select_related("attempt").filter(submit_key=submit_key).first()
+    if round_ is None:
+        return None
+    if round_.attempt.user_id != user.pk:
+        raise NotFound
+    return round_.attempt
 
 
 def _lock(sheet: Sheet, submit_key: UUID, answers: Json, plan: Plan | None) -> Attempt:

@@ -1,0 +1,234 @@
+"""Claiming and finishing: fencing, repeats within their budget, Stop races, and who pays."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from labs.actions.cancel import cancel
+from labs.actions.claim import Claim, claim_next, extend
+from labs.actions.finish import finish, put_back
+from labs.models import (
+    Attempt,
+    AttemptCount,
+    Endpoint,
+    Grade,
+    GradeEvent,
+    Lease,
+    Run,
+    State,
+    StoredRecording,
+)
+from tests.actions.conftest import Submit
+from tests.actions.toy import drive
+
+pytestmark = pytest.mark.usefixtures("endpoint")
+
+
+def claim() -> Claim:
+    Attempt.objects.update(not_before=None)
+    got = claim_next("w")
+    assert got is not None
+    return got
+
+
+def fresh(attempt: Attempt) -> Attempt:
+    return Attempt.objects.get(pk=attempt.pk)
+
+
+def charged(user: User) -> int:
+    return AttemptCount.objects.get(user=user).charged
+
+
+def test_first_come_first_served_on_one_endpoint(kim: User, lee: User, post: Submit) -> None:
+    first, second = post(kim), post(lee)
+    held = claim()
+    assert held.attempt.pk == first.pk
+    assert claim_next("other worker") is None
+    finish(held, drive())
+    assert claim().attempt.pk == second.pk
+
+
+def test_an_endpoint_that_is_not_up_gets_nothing(kim: User, post: Submit) -> None:
+    post(kim)
+    Endpoint.objects.update(state=Endpoint.State.DOWN)
+    assert claim_next("w") is None
+
+
+def test_a_round_is_recorded_and_the_next_opens(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    assert finish(claim(), drive())
+    assert fresh(attempt).state == State.OPEN
+    round_ = attempt.rounds.get()
+    assert round_.accepted_run.outcome == Run.Outcome.RECORDED
+    assert round_.accepted_run.recordings.get().data["figures"]["text"] == "right"
+    assert not GradeEvent.objects.exists()
+
+
+def test_the_last_round_grades(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    finish(claim(), drive())
+    post(kim, "two")
+    finish(claim(), drive(text="wrong"))
+    assert fresh(attempt).state == State.GRADED
+    event = GradeEvent.objects.get()
+    assert (event.points, event.open_points) == (5, 0)
+    assert Grade.objects.get(user=kim, step="toy").event == event
+    assert charged(kim) == 1
+
+
+def test_the_best_attempt_counts(kim: User, post: Submit) -> None:
+    for text in ("right", "wrong"):
+        post(kim)
+        finish(claim(), drive())
+        post(kim, "two")
+        finish(claim(), drive(text=text))
+    assert GradeEvent.objects.count() == 2
+    assert Grade.objects.get().event.points == 10
+
+
+def test_the_same_result_twice_changes_nothing(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    held = claim()
+    assert finish(held, drive())
+    before = fresh(attempt).version
+    assert not finish(held, drive(text="wrong"))
+    assert fresh(attempt).version == before
+    assert StoredRecording.objects.count() == 1
+
+
+def test_a_late_result_with_an_old_token_changes_nothing(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    late = claim()
+    Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1), run=None)
+    newer = claim_next("other")
+    assert newer is None  # the attempt is running; only the sweep may take it back
+    Lease.objects.update(token=99, holder="other")
+    assert not finish(late, drive())
+    assert fresh(attempt).state == State.RUNNING
+    assert not StoredRecording.objects.exists()
+    assert Run.objects.get().outcome == ""
+
+
+def test_a_beat_keeps_only_what_is_still_ours(kim: User, post: Submit) -> None:
+    post(kim)
+    held = claim()
+    assert extend("w", [held.run.pk]) == {held.run.pk}
+    Lease.objects.update(holder="other")
+    assert extend("w", [held.run.pk]) == set()
+    Lease.objects.update(holder="w", expires_at=timezone.now() - timedelta(seconds=1))
+    assert extend("w", [held.run.pk]) == set()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text", "reason"),
+    [
+        ("recorded", "sick", ""),
+        ("disturbed", "right", "slot_disturbed"),
+        ("errored", "", "idle_timeout"),
+        ("errored", "", "endpoint_down"),
+        ("lost", "", "worker_lost"),
+    ],
+)
+def test_a_fault_of_the_server_returns_to_the_head_and_is_not_charged(
+    kim: User, lee: User, post: Submit, outcome: str, text: str, reason: str
+) -> None:
+    attempt = post(kim)
+    post(lee)
+    finish(claim(), drive(outcome, text=text, reason=reason))
+    assert fresh(attempt).state == State.QUEUED
+    assert fresh(attempt).returned
+    for _ in range(2):
+        held = claim()
+        assert held.attempt.pk == attempt.pk, "it stands at the head again"
+        finish(held, drive(outcome, text=text, reason=reason))
+    after = fresh(attempt)
+    if outcome in {"errored", "lost"}:
+        assert (after.state, after.reason) == (State.ERRORED, reason)
+        assert AttemptCount.objects.get(user=kim).charged == 0
+    else:
+        assert after.state == State.OPEN, "after three runs the round is accepted with its check open"
+    assert attempt.runs.count() == 3
+
+
+def test_an_open_check_at_the_end_gives_the_attempt_back(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    finish(claim(), drive())
+    post(kim, "two")
+    for _ in range(3):
+        finish(claim(), drive(text="sick"))
+    assert fresh(attempt).state == State.GRADED
+    event = GradeEvent.objects.get()
+    assert (event.points, event.open_points) == (5, 5)
+    assert charged(kim) == 0
+
+
+def test_a_rejected_prompt_is_not_tried_again(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    finish(claim(), drive("errored", reason="rejected_by_server"))
+    assert (fresh(attempt).state, fresh(attempt).reason) == (State.ERRORED, "rejected_by_server")
+    assert charged(kim) == 0
+
+
+def test_a_broken_grader_costs_nobody(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    finish(claim(), drive(text="crash"))
+    assert (fresh(attempt).state, fresh(attempt).reason) == (State.ERRORED, "grader_error")
+    assert charged(kim) == 0
+    assert StoredRecording.objects.count() == 1, "what was recorded is kept for the instructor"
+
+
+def test_put_back_is_uncounted(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    for _ in range(4):
+        assert put_back(claim(), "busy")
+    assert fresh(attempt).state == State.QUEUED
+    finish(claim(), drive(text="sick"))
+    assert fresh(attempt).state == State.QUEUED, "the four that sent nothing do not count towards three"
+
+
+def test_leaving_the_queue_is_free(kim: User, post: Submit) -> None:
+    attempt = cancel(post(kim))
+    assert attempt.state == State.CANCELLED
+    assert charged(kim) == 0
+    assert claim_next("w") is None
+
+
+@pytest.mark.parametrize(("token_seen", "cost"), [(False, 0), (True, 1)])
+def test_stop_while_running_is_free_before_the_first_token(
+    kim: User, post: Submit, token_seen: bool, cost: int
+) -> None:
+    attempt = post(kim)
+    held = claim()
+    assert cancel(attempt).state == State.RUNNING, "only the worker ends it"
+    finish(held, drive("cancelled", token_seen=token_seen))
+    assert fresh(attempt).state == State.CANCELLED
+    assert charged(kim) == cost
+
+
+def test_stop_beats_a_finish_that_did_not_see_it(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    held = claim()
+    cancel(attempt)
+    finish(held, drive("recorded"))
+    assert fresh(attempt).state == State.CANCELLED
+
+
+def test_stop_after_the_end_changes_nothing(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    finish(claim(), drive("errored", reason="rejected_by_server"))
+    before = fresh(attempt).version
+    assert cancel(attempt).state == State.ERRORED
+    assert fresh(attempt).version == before
+
+
+def test_stop_while_a_run_is_put_back_does_not_wait_for_another(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    held = claim()
+    cancel(attempt)
+    put_back(held)
+    assert fresh(attempt).state == State.CANCELLED
+    assert charged(kim) == 0
