@@ -1,5 +1,21 @@
 """The lab's addresses."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from labs.views import attempt, health, home, live, step
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("courses/<slug:course_slug>/steps/<slug:step_key>/", step.step, name="step"),
+    path("attempts/<uuid:attempt_id>/", attempt.attempt, name="attempt"),
+    path("attempts/<uuid:attempt_id>/cancel", attempt.cancel, name="attempt-cancel"),
+    path("attempts/<uuid:attempt_id>/panel", attempt.attempt_panel, name="attempt-panel"),
+    path("attempts/<uuid:attempt_id>/events", live.events, name="attempt-events"),
+    path(
+        "attempts/<uuid:attempt_id>/recordings/<int:run>/<slug:key>/frames",
+        attempt.frames,
+        name="attempt-frames",
+    ),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+]

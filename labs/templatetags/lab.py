@@ -1,0 +1,56 @@
+"""Filters of the lab's pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from labs.text import Text
+from labs.views import words
+
+register = template.Library()
+
+
+@register.filter
+def say(value: Text | Mapping[str, Any] | str | None) -> str:
+    """A stored sentence in the reader's language."""
+    return words.say(value)
+
+
+@register.filter
+def state_word(state: str) -> str:
+    return words.say(words.STATES[state])
+
+
+@register.filter
+def us(value: float | None) -> SafeString:
+    """Microseconds as milliseconds with their unit, never broken across lines."""
+    return format_html('<span class="num">{}</span>', words.us(value))
+
+
+@register.filter
+def ms(value: float | None) -> SafeString:
+    return format_html('<span class="num">{}</span>', words.ms(value))
+
+
+@register.filter
+def num(value: object) -> SafeString:
+    return format_html('<span class="num">{}</span>', words.NONE if value is None else value)
+
+
+@register.filter
+def when(value: datetime | None, zone: str = "UTC") -> SafeString:
+    """A moment in the course's zone, with the zone's name: '2026-11-30 23:59 KST'."""
+    if value is None:
+        return format_html('<span class="num">{}</span>', words.NONE)
+    local = value.astimezone(ZoneInfo(zone))
+    return format_html(
+        '<time class="num" datetime="{}">{}</time>', local.isoformat(), local.strftime("%Y-%m-%d %H:%M %Z")
+    )
+

@@ -1,0 +1,54 @@
+"""Locked answers as label and value, read back through the round's own form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+
+from labs.views.words import NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`value` is what the student wrote or chose; always shown as text."""
+
+    label: str
+    value: str
+
+
+def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
+    """In the form's order; an answer without a field of its name comes last under its own name."""
+    labels = {name: str(form[name].label) for name in form.fields}
+    named = [Answer(labels[name], _said(form.fields[name], answers[name])) for name in labels if name in answers]
+    return named + [Answer(key, _plain(value)) for key, value in answers.items() if key not in labels]
+
+
+def _said(field: forms.Field, value: Any) -> str:
+    choices = dict(_flat(getattr(field, "choices", ())))
+    if isinstance(value, list | tuple):
+        return ", ".join(str(choices.get(str(one), one)) for one in value) or NONE
+    return str(choices[str(value)]) if str(value) in choices else _plain(value)
+
+
+def _flat(choices: Any) -> Iterator[tuple[str, Any]]:
+    for value, label in choices:
+        if isinstance(label, list | tuple):
+            yield from _flat(label)
+        else:
+            yield str(value), label
+
+
+def _plain(value: Any) -> str:
+    if value is None or value == "":
+        return NONE
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or NONE
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
+    return str(value)

@@ -1,0 +1,89 @@
+"""One attempt, live or past: its page, its fragment for the live page, Stop, and its frames as text."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from labs.actions.cancel import cancel as cancel_attempt
+from labs.measure.frames import unpack_frames
+from labs.models import Attempt, FrameStore, State
+from labs.steps.base import Step
+from labs.views.guard import attempt_or_404, who
+from labs.views.shown import ShownAttempt
+from labs.views.step_page import now_of, step_context
+from labs.views.steplist import course_rows
+from labs.views.strings import strings
+
+
+@login_required
+@never_cache
+@require_safe
+def attempt(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
+    found, step = attempt_or_404(request, attempt_id)
+    return render(request, "labs/attempt.html", _context(who(request), found, step))
+
+
+@login_required
+@never_cache
+@require_safe
+def attempt_panel(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
+    """The parts that change when a run ends, for the page that followed it (`on` says which)."""
+    found, step = attempt_or_404(request, attempt_id)
+    if request.GET.get("on") == "step" and found.user_id == who(request).pk:
+        return render(request, "labs/panel_step.html", step_context(who(request), found.course, step))
+    return render(request, "labs/panel_attempt.html", _context(who(request), found, step))
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
+    """Stop is the owner's; for anybody else there is nothing to stop here."""
+    found, _step = attempt_or_404(request, attempt_id)
+    if found.user_id != who(request).pk:
+        raise Http404
+    cancel_attempt(found)
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return HttpResponse(status=204)
+    return redirect("step", found.course.slug, found.step)
+
+
+@login_required
+@never_cache
+@require_safe
+def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpResponse:
+    """A recording's raw bytes with their times, one read a paragraph, as a text file."""
+    found, _step = attempt_or_404(request, attempt_id)
+    store = FrameStore.objects.filter(
+        recording__run__attempt=found, recording__run__number=run, recording__key=key
+    ).first()
+    if store is None:
+        raise Http404
+    lines = [f"+{f.at_us} us  {len(f.data)} bytes\n{f.data.decode('utf-8', 'backslashreplace')}" for f in
+             unpack_frames(bytes(store.blob))]
+    response = HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{found.step}-run{run}-{key}.txt"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
+    graded = Attempt.objects.filter(user=found.user, course=found.course, step=found.step, state=State.GRADED)
+    shown = ShownAttempt(found, step, tries=graded.count())
+    return {
+        "course": found.course,
+        "step": step,
+        "row": course_rows(user, [found.course])[0],
+        "shown": shown,
+        "now": now_of(shown),
+        "is_owner": found.user_id == user.pk,
+        "on": "attempt",
+        "strings": strings(),
+    }

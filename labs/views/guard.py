@@ -1,0 +1,42 @@
+"""Who may see what, as views need it: the thing itself, or 404 whatever the cause."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest
+
+from labs.access import attempt_for, may_see
+from labs.actions.errors import NotFound
+from labs.models import Attempt, Course
+from labs.steps import all_steps
+from labs.steps.base import Step
+
+
+def who(request: HttpRequest) -> User:
+    """The logged-in user; only behind login_required."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def attempt_or_404(request: HttpRequest, attempt_id: UUID) -> tuple[Attempt, Step]:
+    try:
+        attempt = attempt_for(who(request), attempt_id)
+    except NotFound as error:
+        raise Http404 from error
+    return attempt, step_or_404(attempt.step)
+
+
+def course_or_404(request: HttpRequest, slug: str) -> Course:
+    course = Course.objects.filter(slug=slug).first()
+    if course is None or may_see(who(request), course) is None:
+        raise Http404
+    return course
+
+
+def step_or_404(key: str) -> Step:
+    step = all_steps().get(key)
+    if step is None:
+        raise Http404
+    return step

@@ -1,0 +1,45 @@
+"""Why an attempt ended by a fault, in plain words: what happened, what it cost, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labs.models import Attempt, Reason, State
+from labs.text import N_, Text
+from labs.views.words import say
+
+WHAT_HAPPENED: Mapping[str, Text] = {
+    Reason.ENDPOINT_DOWN: N_("The model server could not be reached."),
+    Reason.FIRST_TOKEN_TIMEOUT: N_("The model server took your request but wrote no first token in time."),
+    Reason.IDLE_TIMEOUT: N_("The model server fell silent in the middle of an answer."),
+    Reason.TIME_LIMIT: N_("The run took longer than a run may take."),
+    Reason.WORKER_LOST: N_("The worker that drove your run went away."),
+    Reason.BAD_STREAM: N_("The model server sent something that is not a readable stream."),
+    Reason.SLOT_DISTURBED: N_("Other work on the model server disturbed the measurement each time."),
+    Reason.REJECTED_BY_SERVER: N_("The model server refused a request of this run."),
+    Reason.GRADER_ERROR: N_("Grading stopped on a fault of ours. Your recordings are kept."),
+}
+
+# What can be done about it, where it is not simply 'run again'.
+WHAT_NEXT: Mapping[str, Text] = {
+    Reason.ENDPOINT_DOWN: N_("Run again in a minute; if it goes on, tell your instructor."),
+    Reason.REJECTED_BY_SERVER: N_("A shorter prompt may help; if not, tell your instructor."),
+    Reason.GRADER_ERROR: N_("Your instructor can grade it again; you need not repeat it."),
+}
+RUN_AGAIN = N_("You can run again with the same inputs.")
+NOT_CHARGED = N_("No attempt was used.")
+CHARGED = N_("This counts as one attempt.")
+
+STOPPED = N_("You stopped this run.")
+TIMED_OUT = N_("This attempt was left open too long and was closed.")
+
+
+def sentences(attempt: Attempt) -> list[str]:
+    """What to say about an attempt that was not graded; empty when there is nothing to explain."""
+    cost = CHARGED if attempt.charged else NOT_CHARGED
+    if attempt.state == State.CANCELLED:
+        return [say(TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED), say(cost)]
+    if attempt.state != State.ERRORED:
+        return []
+    happened = WHAT_HAPPENED.get(attempt.reason, N_("The run ended by a fault."))
+    return [say(happened), say(cost), say(WHAT_NEXT.get(attempt.reason, RUN_AGAIN))]

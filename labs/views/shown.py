@@ -1,0 +1,186 @@
+"""One attempt as a page shows it: locked rounds, runs with their recordings, checks with evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Prefetch
+
+from labs.grading.checks import Check, Verdict
+from labs.measure.plan import Plan
+from labs.measure.recording import Recording
+from labs.models import Attempt, FrameStore, Round, Run, State, StoredRecording
+from labs.sheets import seen_of
+from labs.steps.base import Seen, Step, StepForm
+from labs.text import Text
+from labs.views import evidence, reasons, words
+from labs.views.answers import Answer, answers_of
+from labs.views.timeline import timeline
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecording:
+    title: Text | None
+    recording: Recording
+    has_frames: bool
+
+    @property
+    def end_word(self) -> Text:
+        return words.ENDS[self.recording.figures.end]
+
+    @property
+    def tokens_a_second(self) -> float | None:
+        us_per_token = self.recording.figures.us_per_token
+        return 1_000_000 / us_per_token if us_per_token else None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    run: Run
+    accepted: bool
+    recordings: Sequence[ShownRecording]
+
+    @property
+    def asks(self) -> list[ShownRecording]:
+        return [shown for shown in self.recordings if shown.recording.kind == "ask"]
+
+    @property
+    def outcome_word(self) -> Text:
+        return words.OUTCOMES[self.run.outcome]
+
+    @property
+    def reason_word(self) -> Text | None:
+        return reasons.WHAT_HAPPENED.get(self.run.reason)
+
+    @property
+    def timeline_json(self) -> str:
+        return json.dumps(timeline([(shown.title, shown.recording) for shown in self.asks]))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRound:
+    key: str
+    number: int
+    title: Text
+    locked_at: datetime
+    answers: Sequence[Answer]
+    runs: Sequence[ShownRun]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCheck:
+    check: Check
+    tables: Sequence[evidence.Table]
+    hints: Sequence[Text]
+
+    @property
+    def word(self) -> Text:
+        return words.VERDICTS[self.check.verdict]
+
+
+class ShownAttempt:
+    """`tries` is how many attempts of this step the student had graded: it opens the second hint."""
+
+    def __init__(self, attempt: Attempt, step: Step, tries: int = 1, seen: Seen | None = None) -> None:
+        self.attempt, self.step, self.tries = attempt, step, tries
+        self._given_seen = seen
+
+    @cached_property
+    def seen(self) -> Seen:
+        return self._given_seen if self._given_seen is not None else seen_of(self.attempt)
+
+    @property
+    def state_word(self) -> Text:
+        return words.STATES[self.attempt.state]
+
+    @property
+    def explanation(self) -> list[str]:
+        return reasons.sentences(self.attempt)
+
+    @property
+    def is_live(self) -> bool:
+        return self.attempt.state in (State.QUEUED, State.RUNNING)
+
+    @cached_property
+    def checks(self) -> list[ShownCheck]:
+        event = self.attempt.grade_events.order_by("-created_at", "-pk").first()
+        if event is not None:
+            found = [Check.from_json(check) for check in event.checks]
+        elif self.attempt.state == State.OPEN:
+            # Between two rounds: what the rounds so far have shown. The grade itself comes at the end.
+            found = self.step.grade(self.seen)
+        else:
+            found = []
+        return [ShownCheck(c, evidence.tables(c.evidence), self._hints(c)) for c in found]
+
+    @property
+    def passed(self) -> int:
+        return sum(shown.check.verdict is Verdict.PASS for shown in self.checks)
+
+    @property
+    def points(self) -> int:
+        return sum(shown.check.score or 0 for shown in self.checks)
+
+    @property
+    def open_points(self) -> int:
+        return sum(s.check.points for s in self.checks if s.check.verdict is Verdict.INCONCLUSIVE)
+
+    @cached_property
+    def rounds(self) -> list[ShownRound]:
+        rows = list(self.attempt.rounds.all())
+        runs: dict[int, list[Run]] = {}
+        for run in self._runs():
+            runs.setdefault(run.round_id, []).append(run)
+        return [self._round(row, runs.get(row.pk, [])) for row in rows]
+
+    @property
+    def last_run(self) -> ShownRun | None:
+        """The run beside the page's text: the newest accepted one."""
+        accepted = [run for round_ in self.rounds for run in round_.runs if run.accepted]
+        written = [run for round_ in self.rounds for run in round_.runs if run.recordings]
+        return (accepted or written or [None])[-1]
+
+    def _runs(self) -> Sequence[Run]:
+        kept = StoredRecording.objects.annotate(has_frames=Exists(FrameStore.objects.filter(pk=OuterRef("pk"))))
+        return self.attempt.runs.select_related("endpoint").prefetch_related(Prefetch("recordings", kept))
+
+    def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
+        titles = _titles(row.plan)
+        return ShownRound(
+            key=row.key,
+            number=row.number,
+            title=self.step.round(row.key).title,
+            locked_at=row.locked_at,
+            answers=answers_of(self._form(row), row.answers),
+            runs=[_run(run, run.pk == row.accepted_run_id, titles) for run in runs],
+        )
+
+    def _form(self, row: Round) -> StepForm:
+        before = Seen({key: seen for key, seen in self.seen.items()})
+        for key in list(before)[row.number - 1 :]:
+            del before[key]
+        return self.step.round(row.key).Form(None, challenge=row.challenge, seen=before)
+
+    def _hints(self, check: Check) -> Sequence[Text]:
+        """None before a fail; one after it, the second after another try. The page never holds the others."""
+        return check.hints[: self.tries] if check.verdict is Verdict.FAIL else ()
+
+
+def _titles(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
+    return {ask.key: ask.title for ask in Plan.from_json(plan).asks if ask.title.msgid} if plan else {}
+
+
+def _run(run: Run, accepted: bool, titles: Mapping[str, Text]) -> ShownRun:
+    return ShownRun(
+        run=run,
+        accepted=accepted,
+        recordings=[
+            ShownRecording(titles.get(row.key), Recording.from_json(row.data), row.has_frames)
+            for row in run.recordings.all()
+        ],
+    )

@@ -1,0 +1,70 @@
+"""One step: look at it, submit a round."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from labs.actions.errors import InvalidAnswers, NotFound, Refused
+from labs.actions.submit import submit
+from labs.models import Course
+from labs.sheets import sheet_for
+from labs.steps.base import Step, StepForm
+from labs.text import N_, Text
+from labs.views.guard import course_or_404, step_or_404, who
+from labs.views.step_page import step_context
+
+STALE = N_("This page had lost its place. Your answers are kept: please press Run again.")
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def step(request: HttpRequest, course_slug: str, step_key: str) -> HttpResponse:
+    course, step_ = course_or_404(request, course_slug), step_or_404(step_key)
+    if request.method == "POST":
+        return _submit(request, course, step_)
+    return render(request, "labs/step.html", step_context(who(request), course, step_))
+
+
+def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
+    """Redirects after success, so that reloading sends nothing twice; else the same page with the answers kept."""
+    user = who(request)
+    round_key = request.POST.get("round", "")
+    try:
+        key = uuid.UUID(request.POST.get("submit_key", ""))
+    except ValueError:
+        return _again(request, course, step_, 409, problem=STALE)
+    try:
+        submit(user, course, step_, round_key, request.POST, key)
+    except InvalidAnswers as error:
+        return _again(request, course, step_, 422, form=error.form)
+    except Refused as error:
+        return _again(request, course, step_, 409, problem=error.text)
+    except NotFound as error:
+        raise Http404 from error
+    return redirect(reverse("step", args=[course.slug, step_.key]) + "#run")
+
+
+def _again(
+    request: HttpRequest,
+    course: Course,
+    step_: Step,
+    status: int,
+    *,
+    form: StepForm | None = None,
+    problem: Text | None = None,
+) -> HttpResponse:
+    user = who(request)
+    if form is None:
+        sheet = sheet_for(user, course, step_)
+        if sheet.round is not None and sheet.round.key == request.POST.get("round"):
+            form = sheet.form(request.POST)
+    context = step_context(user, course, step_, form=form, problem=problem)
+    return render(request, "labs/step.html", context, status=status)

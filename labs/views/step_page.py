@@ -1,0 +1,81 @@
+"""What the step page and its live fragment are made of."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils.translation import get_language
+
+from labs.live.status import Status, statuses
+from labs.models import Attempt, Course, GradeEvent, State
+from labs.sheets import Sheet, sheet_for
+from labs.steps.base import Step, StepForm
+from labs.text import Text
+from labs.views.content import theory
+from labs.views.shown import ShownAttempt
+from labs.views.steplist import course_rows
+from labs.views.strings import strings
+
+PAST_SHOWN = 30
+
+
+def step_context(
+    user: User, course: Course, step: Step, *, form: StepForm | None = None, problem: Text | None = None
+) -> dict[str, Any]:
+    """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST."""
+    sheet = sheet_for(user, course, step)
+    past = list(_past(user, course, step)[:PAST_SHOWN])
+    latest = next((a for a in past if sheet.attempt is None or a.pk == sheet.attempt.pk), None)
+    shown = _shown(sheet, latest, past)
+    return {
+        "course": course,
+        "step": step,
+        "row": course_rows(user, [course])[0],
+        "theory": theory(step.key, get_language() or "en"),
+        "sheet": sheet,
+        "shown": shown,
+        "past": past,
+        "form": form or _form(sheet, shown),
+        "problem": problem,
+        "submit_key": uuid.uuid4(),
+        "is_next_round": sheet.attempt is not None,
+        "on": "step",
+        "is_owner": True,
+        "now": now_of(shown),
+        "strings": strings(),
+    }
+
+
+def now_of(shown: ShownAttempt | None) -> Status | None:
+    """Place and wait of a live attempt, as the live path would say it."""
+    return statuses([shown.attempt.pk]).get(shown.attempt.pk) if shown is not None and shown.is_live else None
+
+
+def _past(user: User, course: Course, step: Step) -> QuerySet[Attempt]:
+    event = GradeEvent.objects.filter(attempt=OuterRef("pk")).order_by("-created_at", "-pk")
+    return (
+        Attempt.objects.filter(user=user, course=course, step=step.key)
+        .annotate(points=Subquery(event.values("points")[:1]), open_points=Subquery(event.values("open_points")[:1]))
+        .order_by("-created_at")
+    )
+
+
+def _shown(sheet: Sheet, latest: Attempt | None, past: list[Attempt]) -> ShownAttempt | None:
+    if latest is None:
+        return None
+    tries = sum(attempt.state == State.GRADED for attempt in past)
+    return ShownAttempt(latest, sheet.step, tries, seen=sheet.seen if sheet.attempt else None)
+
+
+def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:
+    if sheet.round is None or (sheet.attempt is None and sheet.attempts_left == 0):
+        return None
+    form = sheet.form()
+    if sheet.attempt is None and shown is not None and not shown.attempt.charged:
+        # An uncharged repeat has the same inputs, so what was typed still fits them.
+        if (before := shown.seen.get(sheet.round.key)) is not None:
+            form.initial = dict(before.answers)
+    return form

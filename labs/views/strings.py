@@ -1,0 +1,74 @@
+"""The sentences that static/labs/*.js shows, in the reader's language. Events carry codes, the page the words."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from labs.views.reasons import WHAT_HAPPENED
+from labs.views.words import ENDS, say
+
+
+def strings() -> dict[str, str]:
+    """By the name the script asks for; %(name)s places are filled there."""
+    return {
+        **_states(),
+        **_links(),
+        **_panes(),
+        **{f"end.{end}": say(text) for end, text in ENDS.items()},
+        **{f"reason.{reason}": say(text) for reason, text in WHAT_HAPPENED.items()},
+    }
+
+
+def _states() -> dict[str, str]:
+    return {
+        "state.queued": _("In the queue: place %(place)s, about %(low)s to %(high)s s. You may leave this page."),
+        "state.queued_unknown": _("In the queue: place %(place)s, wait not known. You may leave this page."),
+        "state.queued_noplace": _("In the queue. You may leave this page."),
+        "state.returned": _(
+            "Your run was interrupted and is back at the head of the queue. No attempt was used."
+        ),
+        "state.starting": _("Starting: the server is yours, no token yet."),
+        "state.reading": _("Reading the prompt: %(processed)s of %(total)s tokens."),
+        "state.streaming": _("Tokens are arriving."),
+        "state.stalled": _("No token for %(seconds)s s. The run goes on."),
+        "state.between": _("Between two requests."),
+        "state.stopping": _("Stopping: what has arrived is being kept."),
+        "state.grading": _("The run has ended. The result is being fetched."),
+        "state.unfetched": _("The run has ended, but its result could not be fetched. Reload the page."),
+        "announce.first_token": _("First token after %(ms)s ms."),
+        "announce.finished": _("Finished. The result is on the page."),
+        "announce.open": _("This round is recorded. The next round is open."),
+    }
+
+
+def _links() -> dict[str, str]:
+    return {
+        "link.connecting": _("Connecting"),
+        "link.live": _("Live"),
+        "link.reconnecting": _("Reconnecting"),
+        "link.polling": _("Updating every 2 s"),
+        "link.off": _("Not live"),
+        "link.paused": _("Live updates are paused; last news at %(time)s. Reconnecting."),
+        "link.by_polling": _("The live connection does not come up; the page asks every 2 seconds instead."),
+        "link.4401": _("Your session has ended. Log in again in a new tab, then reload; what you typed stays here."),
+        "link.4403": _("You no longer have access to this course, so live updates have stopped."),
+        "link.4404": _("This attempt cannot be followed any more. Reload the page."),
+    }
+
+
+def _panes() -> dict[str, str]:
+    return {
+        "pane.gap": _("Some live tokens are missing. The full recording will be shown at the end."),
+        "pane.repeat": _("This is a repeat: run %(run)s."),
+        "pane.prompt": _("%(n)s prompt tokens"),
+        "pane.figures": _("TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"),
+        "time.axis": _("ms since sent"),
+        "time.headers": _("headers"),
+        "time.first": _("first token"),
+        "time.cut": _("cut"),
+        "time.idle": _("slot idle"),
+        "time.reading": _("until the first token"),
+        "time.writing": _("writing"),
+        "time.alt": _("Timeline of the requests; the same figures are in the table."),
+        "form.busy": _("Sent. Please wait."),
+    }

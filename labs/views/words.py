@@ -1,0 +1,88 @@
+"""Words of the page: stored sentences in the reader's language, figures with their units, names of states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+from labs.grading.checks import Verdict
+from labs.models import Run, State
+from labs.text import N_, Text
+
+NBSP = "\u00a0"
+NONE = "–"
+
+STATES: Mapping[str, Text] = {
+    State.OPEN: N_("Waiting for you"),
+    State.QUEUED: N_("In the queue"),
+    State.RUNNING: N_("Running"),
+    State.GRADED: N_("Graded"),
+    State.CANCELLED: N_("Stopped"),
+    State.ERRORED: N_("Ended by a fault"),
+}
+
+VERDICTS: Mapping[str, Text] = {
+    Verdict.PASS: N_("Pass"),
+    Verdict.FAIL: N_("Fail"),
+    Verdict.INCONCLUSIVE: N_("Inconclusive"),
+}
+
+OUTCOMES: Mapping[str, Text] = {
+    Run.Outcome.NONE: N_("under way"),
+    Run.Outcome.RECORDED: N_("recorded"),
+    Run.Outcome.DISTURBED: N_("disturbed by other work on the server"),
+    Run.Outcome.INCONCLUSIVE: N_("inconclusive, repeated"),
+    Run.Outcome.CANCELLED: N_("stopped"),
+    Run.Outcome.LOST: N_("lost: the worker went away"),
+    Run.Outcome.ERRORED: N_("ended by a fault"),
+    Run.Outcome.NOT_IDLE: N_("not begun: the server was still busy"),
+}
+
+ENDS: Mapping[str, Text] = {
+    "done": N_("read to its end"),
+    "cut": N_("cut by us"),
+    "held": N_("held, then shut"),
+    "first_token_timeout": N_("no first token in time"),
+    "idle_timeout": N_("fell silent"),
+    "time_limit": N_("over the time limit"),
+    "truncated": N_("broke off"),
+    "error": N_("error from the server"),
+    "rejected": N_("refused by the server"),
+}
+
+
+def say(text: Text | Mapping[str, Any] | str | None) -> str:
+    """A stored sentence in the reader's language. A plain string is translated as it stands."""
+    if text is None or text == "":
+        return ""
+    if isinstance(text, str):
+        return gettext(text)
+    if not isinstance(text, Text):
+        text = Text.from_json(text)
+    if not text.msgid:
+        return ""
+    said = gettext(text.msgid)
+    if not text.params:
+        return said
+    try:
+        return said % text.params
+    except (KeyError, TypeError, ValueError):
+        # A verdict stored by older code may lack a place that today's sentence has.
+        return text.msgid
+
+
+def ms(value_ms: float | None) -> str:
+    """'23.4 ms' below 100, '1,203 ms' above: more digits would claim more than the clock knows."""
+    if value_ms is None:
+        return NONE
+    return f"{value_ms:,.1f}{NBSP}ms" if abs(value_ms) < 100 else f"{value_ms:,.0f}{NBSP}ms"
+
+
+def us(value_us: float | None) -> str:
+    return NONE if value_us is None else ms(value_us / 1000)
+
+
+def seconds(value_s: float | None) -> str:
+    return NONE if value_s is None else f"{value_s:,.0f}{NBSP}s"
