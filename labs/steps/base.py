@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 # Longer than any honest answer; what is longer is not even shown again.
-LONGEST_ANSWER = 2_000
+LONGEST_ANSWER = 100_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,212 @@
+"""Form fields of the lab: pick a token, pick a frame, order blocks, a clock value, figures in milliseconds.
+
+Their widgets are plain templates that work without a script; the page's own module makes them nicer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext_lazy as _
+
+from labs.text import Json
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MOST_TOKENS = 8192
+MIN_ANSWER_TOKENS, MAX_ANSWER_TOKENS = 8, 64
+
+
+class RadioRows(forms.RadioSelect):
+    """One radio button a row. `rows` are shown as they are; a row's number is its value."""
+
+    def __init__(self, rows: Sequence[Json], template_name: str, none: StrOrPromise = "") -> None:
+        super().__init__(choices=[(str(i), str(i)) for i in range(len(rows))])
+        self.rows, self.template_name, self.none = rows, template_name, none
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        chosen = "" if value is None else str(value)
+        context["rows"] = [
+            {**row, "value": i, "checked": chosen == str(i)} for i, row in enumerate(self.rows)
+        ]
+        context["none"] = self.none and {"label": self.none, "checked": chosen == str(NONE_OF_THESE)}
+        return context
+
+
+NONE_OF_THESE = -1
+
+
+class TokenPick(forms.IntegerField):
+    """Pick one token of a prompt; the value is its place, from 0. Without tokens it asks for the number instead."""
+
+    def __init__(self, tokens: Sequence[Json], **kwargs: Any) -> None:
+        last = len(tokens) - 1 if tokens else MOST_TOKENS
+        if tokens:
+            kwargs["widget"] = RadioRows([dict(t) for t in tokens], "labs/widgets/token_pick.html")
+        super().__init__(
+            min_value=0,
+            max_value=last,
+            error_messages={
+                "required": _("Pick a token."),
+                "invalid": _("Pick a token."),
+                "min_value": _("Pick a token of this prompt."),
+                "max_value": _("Pick a token of this prompt."),
+            },
+            **kwargs,
+        )
+
+
+class FramePick(forms.IntegerField):
+    """Pick one frame of a shown run; the value is its place, from 0, or -1 for 'none of these'.
+
+    `frames` is [{"at_ms": float, "text": str}].
+    """
+
+    def __init__(self, frames: Sequence[Json], **kwargs: Any) -> None:
+        super().__init__(
+            min_value=NONE_OF_THESE,
+            max_value=len(frames) - 1,
+            widget=RadioRows(frames, "labs/widgets/frame_pick.html", _("None of these")),
+            error_messages={
+                "required": _("Pick a frame."),
+                "invalid": _("Pick a frame."),
+                "min_value": _("Pick a frame of this run."),
+                "max_value": _("Pick a frame of this run."),
+            },
+            **kwargs,
+        )
+
+
+class OrderWidget(forms.Widget):
+    """A list of blocks with a place for each. Takes `name=a,b,c` from a script, or `name-a=2` from plain selects."""
+
+    template_name = "labs/widgets/block_order.html"
+
+    def __init__(self, blocks: Mapping[str, tuple[StrOrPromise, str]]) -> None:
+        super().__init__()
+        self.blocks = blocks
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        order = value if isinstance(value, list) else []
+        context["places"] = range(1, len(self.blocks) + 1)
+        context["blocks"] = [
+            {
+                "key": key,
+                "name": f"{name}-{key}",
+                "title": title,
+                "text": text,
+                "place": order.index(key) + 1 if key in order else None,
+            }
+            for key, (title, text) in self.blocks.items()
+        ]
+        return context
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> list[str]:
+        whole = data.get(name)
+        if whole:
+            return [str(part).strip() for part in str(whole).split(",")]
+        places = {key: str(data.get(f"{name}-{key}") or "") for key in self.blocks}
+        chosen = {key: int(place) for key, place in places.items() if re.fullmatch(r"[0-9]{1,2}", place)}
+        if len(set(chosen.values())) < len(chosen):
+            return [DOUBLE]  # two blocks in one place have no order
+        return sorted(chosen, key=lambda key: chosen[key])
+
+    def value_omitted_from_data(self, data: Mapping[str, Any], files: Any, name: str) -> bool:
+        return not any(key == name or key.startswith(f"{name}-") for key in data)
+
+
+DOUBLE = "?"
+
+
+class BlockOrder(forms.Field):
+    """Order given blocks: `blocks` maps a key to (title, text); the value is the list of all keys in order."""
+
+    def __init__(self, blocks: Mapping[str, tuple[StrOrPromise, str]], **kwargs: Any) -> None:
+        super().__init__(widget=OrderWidget(blocks), **kwargs)
+        self.keys = list(blocks)
+
+    def to_python(self, value: Any) -> list[str]:
+        return list(value or [])
+
+    def validate(self, value: list[str]) -> None:
+        if not value:
+            raise ValidationError(_("Give every block its place."), code="required")
+        if sorted(value) != sorted(self.keys):
+            raise ValidationError(
+                _("Every block must stand in the prompt exactly once, each in a place of its own."),
+                code="invalid",
+            )
+
+
+class ClockField(forms.CharField):
+    """A time of day as HH:MM:SS."""
+
+    default_validators = [
+        RegexValidator(
+            r"\A([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\Z",
+            _("Write the time as HH:MM:SS, for example 14:05:09."),
+        )
+    ]
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}))
+        super().__init__(
+            max_length=8,
+            error_messages={
+                "required": _("Write a time."),
+                "max_length": _("Write the time as HH:MM:SS, for example 14:05:09."),
+            },
+            **kwargs,
+        )
+
+
+class MsField(forms.FloatField):
+    """Milliseconds, with decimals where wanted."""
+
+    def __init__(self, *, least: float = 0, most: float = 600_000, **kwargs: Any) -> None:
+        super().__init__(
+            min_value=least,
+            max_value=most,
+            widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
+            error_messages={
+                "required": _("Write a number of milliseconds."),
+                "invalid": _("Write a number of milliseconds, for example 12.5."),
+            },
+            **kwargs,
+        )
+
+
+class TokensField(forms.IntegerField):
+    """A number of tokens."""
+
+    def __init__(self, *, least: int = 0, most: int = MOST_TOKENS, **kwargs: Any) -> None:
+        super().__init__(
+            min_value=least,
+            max_value=most,
+            error_messages={
+                "required": _("Write a number of tokens."),
+                "invalid": _("Write a whole number of tokens."),
+            },
+            **kwargs,
+        )
+
+
+class MaxTokensField(TokensField):
+    """`max_tokens` wherever a student sets it (lab.md: 8 to 64)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(least=MIN_ANSWER_TOKENS, most=MAX_ANSWER_TOKENS, **kwargs)
+
+
+def as_post(values: Mapping[str, Any]) -> MultiValueDict[str, Any]:
+    """A post as a browser would send it, from plain values and lists."""
+    return MultiValueDict({k: v if isinstance(v, list) else [v] for k, v in values.items()})
