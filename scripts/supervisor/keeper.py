@@ -26,7 +26,7 @@ STEADY_S = 60.0
 LINE_WIDTH = 160
 
 
-class Keeper(Process):  # type: ignore[misc]  # honcho has no types
+class Keeper(Process):
     """`cmd` is a list of words. `run` lives in a process of its own, which the manager starts.
 
     Only a stop that was asked for ends it. A program that ends by itself is started again after a pause

@@ -20,14 +20,14 @@ from scripts.supervisor.state import StateDir
 from scripts.supervisor.topology import Command
 
 
-class Terminal(Printer):  # type: ignore[misc]  # honcho has no types
+class Terminal(Printer):
     def write(self, message: Message) -> None:
         # The terminal may have been closed; that is no reason to leave the children alone.
         with suppress(OSError):
             super().write(message)
 
 
-class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
+class Supervisor(Manager):
     """Ends only when it is told to, or when `watch` says that the start has failed.
 
     `watch(stopping)` runs in a thread beside the processes and returns the lines to print once all of them
@@ -41,7 +41,10 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
         self.watch = watch
         self.stopping = multiprocessing.Event()
         self.forced = multiprocessing.Event()
+        self.returncode: int | None = None
         self._process_ctor = Keeper
+        self._terminating = False
+        self._forcing = False
 
     def add(self, command: Command) -> None:
         keeper = self.add_process(
@@ -76,8 +79,6 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
         elif not self._forcing:
             self._forcing = True
             self.kill()
-
-    _forcing = False
 
     def _watch(self) -> None:
         ready = self.watch(self)
