@@ -9,6 +9,7 @@ import gettext
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -101,10 +102,8 @@ def _down(got: argparse.Namespace, flags: list[str]) -> int:
 def _health(got: argparse.Namespace, flags: list[str]) -> int:
     with _client(got) as client:
         health = client.health()
-        try:
+        with suppress(Unreachable):  # the sentence below says so
             _save(got.dir / "health.json", client.exchange("GET", "/health", None, GET_LIMIT_S)[1])
-        except Unreachable:
-            pass  # `health` says it in words
     print(_health_words()[health.state] + (f" ({health.detail})" if health.detail else ""))
     return 0 if health.state == "ok" else 1
 

@@ -5,6 +5,7 @@ any other thread calls `cut()`, which shuts it down. (Measured: a close from ano
 in `recv` reaches nobody, neither the reader nor the server.)
 """
 
+import contextlib
 import socket
 import ssl
 import threading
@@ -31,7 +32,9 @@ class Wire:
         self.sent_ns: int | None = None
         self.read_ns: int | None = None
         self.read_bytes = 0
+        self.at_eof = False
         self.cut_ns: int | None = None
+        self.expired = False
         self._deadline_ns = deadline_ns
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
@@ -57,6 +60,11 @@ class Wire:
             if self._socket is not None:
                 _shut(self._socket)
 
+    def expire(self) -> None:
+        """The same at the owner's deadline: `expired` tells it from a cut by somebody."""
+        self.expired = self.cut_ns is None
+        self.cut()
+
     def timeout_s(self) -> float | None:
         """How long the next operation may block."""
         deadline_ns = self._deadline_ns()
@@ -71,11 +79,9 @@ class Wire:
 
 
 def _shut(sock: socket.socket) -> None:
-    try:
-        # Not sock.shutdown: on TLS that drops the session object under the reading thread.
+    # Not sock.shutdown: on TLS that drops the session object under the reading thread.
+    with contextlib.suppress(OSError):  # the peer may have been faster
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
-    except OSError:
-        pass  # the peer was faster
 
 
 class StampedStream(httpcore.NetworkStream):
@@ -84,18 +90,27 @@ class StampedStream(httpcore.NetworkStream):
     def __init__(self, inner: httpcore.NetworkStream, wire: Wire) -> None:
         self._inner = inner
         self._wire = wire
+        self._unsent = bytearray()
         wire.attach(inner.get_extra_info("socket"))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._inner.read(max_bytes, self._wire.timeout_s())
-        self._wire.read_ns = time.perf_counter_ns()
+        try:
+            if self._unsent:
+                self._inner.write(bytes(self._unsent), self._wire.timeout_s())
+                self._wire.sent_ns = time.perf_counter_ns()
+                self._unsent.clear()
+            data = self._inner.read(max_bytes, self._wire.timeout_s())
+            self._wire.read_ns = time.perf_counter_ns()
+        except (httpcore.ReadTimeout, httpcore.WriteTimeout):
+            self._wire.expire()
+            raise
         self._wire.read_bytes += len(data)
+        self._wire.at_eof = not data
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if buffer:
-            self._inner.write(buffer, self._wire.timeout_s())
-            self._wire.sent_ns = time.perf_counter_ns()
+        """Head and body leave together, right before the answer is awaited: one stamp for the last byte."""
+        self._unsent += buffer
 
     def close(self) -> None:
         self._wire.detach()

@@ -46,12 +46,9 @@ def _run(flags: Flags) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     binary = os.environ.get("LABHUB_LLAMA_BINARY")
     if binary:
-        environ = {
-            **os.environ,
-            **({"LLAMA_API_KEY": flags.api_key} if flags.api_key else {}),
-        }
+        key = {"LLAMA_API_KEY": flags.api_key} if flags.api_key else {}
         try:
-            os.execve(binary, [binary, *flags.argv()], environ)
+            os.execve(binary, [binary, *flags.argv()], {**os.environ, **key})  # noqa: S606  the admin's own path
         except OSError as exc:
             raise CannotStart(f"LABHUB_LLAMA_BINARY={binary} cannot be run: {exc}") from exc
     try:

@@ -3,7 +3,7 @@ the server's main loop hangs, and many strangers answer it too."""
 
 from typing import TYPE_CHECKING
 
-from labs.llama.answers import is_loading
+from labs.llama.answers import error_of, is_loading
 from labs.llama.errors import (
     BadFrame,
     LlamaError,
@@ -45,20 +45,19 @@ def _said(client: "LlamaClient") -> Health | None:
         return Health("not_llama_server", "not http")
     except Unreachable as exc:
         return _health_of(exc)
-    status = response.status_code
     if is_loading(body):
         return Health("loading")
-    if response.is_redirect:
-        return Health("not_llama_server", "redirect")
-    if status in (401, 403):
-        return Health("unhealthy", "unauthorised")
-    if status >= 500:
-        return Health("unhealthy", f"http {status}")
+    status = response.status_code
+    if status >= 500 or status in (401, 403):
+        return _health_of(error_of(response, body))
+    return None if status == 200 and _is_green(body) else Health("not_llama_server", f"http {status}")
+
+
+def _is_green(body: bytes) -> bool:
     try:
-        green = status == 200 and parse_object(body).get("status") == "ok"
+        return parse_object(body).get("status") == "ok"
     except BadFrame:
-        green = False
-    return None if green else Health("not_llama_server", f"http {status}")
+        return False
 
 
 def _identify(client: "LlamaClient") -> None:

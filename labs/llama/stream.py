@@ -182,14 +182,20 @@ class ChatStream:
         return "cut" if self._wire.cut_ns is not None else "truncated"
 
     def _end_of(self, exc: httpx.TransportError) -> StreamEnd:
-        if isinstance(exc, httpx.TimeoutException) and self._wire.cut_ns is None:
+        wire = self._wire
+        if wire.expired:
             return min(self._deadlines())[1]
+        if wire.cut_ns is None and isinstance(exc, httpx.RemoteProtocolError) and not wire.at_eof:
+            self.error = ServerError(None, "bad_frame", "broken HTTP framing")
+            return "bad_frame"
         return self._end_at_eof()
 
     def _failed_to_open(self, exc: httpx.TransportError | LlamaError) -> None:
         now_ns = time.perf_counter_ns()
         wire = self._wire
-        if wire.cut_ns is not None:
+        if wire.expired:
+            self._finish(min(self._deadlines())[1])
+        elif wire.cut_ns is not None:
             self._finish("cut")
         elif isinstance(exc, LlamaError):
             self.end = "truncated"
