@@ -87,7 +87,7 @@ def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
         return {pk: (place, None, None) for place, (pk, _) in enumerate(queued, 1)}
     waits = waits_s([ms for _, ms in queued], running_ms, endpoints)
     return {
-        pk: (place, low_s, high_s) for place, ((pk, _), (low_s, high_s)) in enumerate(zip(queued, waits), 1)
+        pk: (place, *wait_s) for place, ((pk, _), wait_s) in enumerate(zip(queued, waits, strict=True), 1)
     }
 
 

@@ -1,0 +1,105 @@
+"""What the hub does by the clock: states every two seconds, rights every fifteen, a ping every ten."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from channels.db import DatabaseSyncToAsync
+from django.conf import settings
+from django.db import Error as DatabaseError
+
+from labs.live.feed import Feed
+from labs.live.follower import Follower, message_of
+from labs.live.rights import ended
+from labs.live.status import statuses
+
+if TYPE_CHECKING:
+    from labs.live.hub import Hub
+
+log = logging.getLogger(__name__)
+Found = TypeVar("Found")
+
+LOOKS_APART_S = 0.25
+
+
+class Watch:
+    """All database work of the hub runs in one thread of its own, so it holds one connection."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="live-watch")
+        self._soon = asyncio.Event()
+
+    def look_soon(self) -> None:
+        """The stream said that the database has news."""
+        self._soon.set()
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False)
+
+    def tasks(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._watch_states(), self._watch_rights(), self._ping()]
+
+    async def _query(self, function: Callable[..., Found], *args: object) -> Found | None:
+        """None: the database did not answer; the next round will."""
+        run = DatabaseSyncToAsync(function, thread_sensitive=False, executor=self._thread)
+        try:
+            found: Found = await run(*args)
+        except DatabaseError as error:
+            log.warning("live watch: %s", error)
+            return None
+        return found
+
+    async def _watch_states(self) -> None:
+        while True:
+            feeds = [feed for feed in self._hub.feeds.values() if any(not f.finished for f in feed.followers)]
+            if feeds and (found := await self._query(statuses, [feed.attempt_id for feed in feeds])):
+                now_s = asyncio.get_running_loop().time()
+                for feed in feeds:
+                    if status := found.get(feed.attempt_id):
+                        feed.status = status
+                        self._tell(feed, now_s)
+            await asyncio.sleep(LOOKS_APART_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._soon.wait(), settings.LABHUB_LIVE_STATE_S - LOOKS_APART_S)
+            self._soon.clear()
+
+    def _tell(self, feed: Feed, now_s: float) -> None:
+        status = feed.status
+        assert status is not None
+        if not status.is_terminal:
+            for follower in feed.followers:
+                follower.show(status)
+            return
+        # The last tokens come before the end: the run's last event tells that they have, or a little time does.
+        feed.ended_at_s = feed.ended_at_s or now_s
+        waited = now_s - feed.ended_at_s >= settings.LABHUB_LIVE_STATE_S * 0.9
+        if feed.news_run >= status.run_number or waited:
+            for follower in feed.followers:
+                if follower.live or not self._hub.redis_up:
+                    follower.finish(status.version)
+
+    async def _watch_rights(self) -> None:
+        while True:
+            await asyncio.sleep(settings.LABHUB_LIVE_RIGHTS_S)
+            followers = self._followers()
+            codes = await self._query(ended, {follower.claim for follower in followers})
+            for follower in followers:
+                if codes and (code := codes.get(follower.claim)):
+                    follower.outbox.close(code)
+
+    async def _ping(self) -> None:
+        ping = message_of({"kind": "ping"})
+        while True:
+            await asyncio.sleep(settings.LABHUB_LIVE_PING_S)
+            for follower in self._followers():
+                if not follower.outbox.full:
+                    follower.outbox.write(ping)
+
+    def _followers(self) -> list[Follower]:
+        return [follower for feed in self._hub.feeds.values() for follower in feed.followers]
