@@ -160,6 +160,10 @@ LABHUB_IDLE_S = env.number("LABHUB_IDLE_S", 20)
 LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
 LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
 LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
+# Times of the live hub, in seconds: states asked from the database, rights checked, pings sent.
+LABHUB_LIVE_STATE_S = env.number("LABHUB_LIVE_STATE_S", 2)
+LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 15)
+LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)
 LABHUB_ALLOW_LOCAL_ENDPOINTS = env.flag("LABHUB_ALLOW_LOCAL_ENDPOINTS", DEMO)
 
 LOGGING = {
