@@ -11,7 +11,7 @@ if "LABHUB_STATE_DIR" not in os.environ:
     _folder = tempfile.TemporaryDirectory(prefix="labhub-test-")
     os.environ["LABHUB_STATE_DIR"] = _folder.name
 
-from labhub_voice.settings import *  # noqa: E402, F403
+from labhub_voice.settings import *  # noqa: F403
 
 # Hashing is slow on purpose, and hashed names need `collectstatic`; neither is what most tests are about.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
