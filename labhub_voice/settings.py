@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",  # the templates that FORM_RENDERER looks for
     "csp",
     "axes",
     "labs",
