@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from labs.measure.prefix import SLACK_TOKENS
 
+# A front break leaves at least this share of the prompt, and this many tokens, behind the prefix (DESIGN 6.2).
 BREAK_SHARE = 0.8
 BREAK_TOKENS = 64
 

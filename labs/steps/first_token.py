@@ -395,7 +395,7 @@ class FirstToken(Step):
                 "none of these, and the TTFT itself as the difference",
                 "fail",
                 with_verdict(KEYS, PASS, frame=FAIL, too_short=FAIL),
-                answers={"mark": {"frame": NONE_OF_THESE, "too_short_ms": lambda ms: ms + 3.1}},
+                answers={"mark": {"frame": NONE_OF_THESE, "too_short_ms": lambda ms, _challenge: ms + 3.1}},
             ),
             played(
                 self,
@@ -404,9 +404,9 @@ class FirstToken(Step):
                 with_verdict(KEYS, PASS, wait=FAIL, prefill=FAIL, rest=FAIL, unknown=FAIL),
                 answers={
                     "split": {
-                        "wait_ms": lambda ms: ms * 0.7,
-                        "prefill_ms": lambda ms: ms * 1.3,
-                        "rest_ms": lambda ms: ms + 40,
+                        "wait_ms": lambda ms, _challenge: ms * 0.7,
+                        "prefill_ms": lambda ms, _challenge: ms * 1.3,
+                        "rest_ms": lambda ms, _challenge: ms + 40,
                         "unknown": "prefill",
                     }
                 },

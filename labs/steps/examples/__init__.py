@@ -15,7 +15,8 @@ from labs.steps.base import Example, RoundSeen, Seen, Step
 from labs.steps.examples.server import SANE, ModelServer
 from labs.steps.fields import as_post
 
-# By round and field: what the student posts instead of the sample, or a function of the sample's value.
+# By round and field: what the student posts instead of the sample, or a function of the sample's value and the
+# challenge.
 Answers = Mapping[str, Mapping[str, Any]]
 
 
@@ -28,7 +29,7 @@ def play(step: Step, server: ModelServer = SANE, answers: Answers | None = None,
         tokens = {name: server.pieces(m) for name, m in round_.tokenise(challenge).items()}
         post = dict(round_.sample(challenge, seen, tokens))
         for name, value in (answers or {}).get(round_.key, {}).items():
-            post[name] = value(post.get(name)) if callable(value) else value
+            post[name] = value(post.get(name), challenge) if callable(value) else value
         form = round_.Form(as_post(post), challenge=challenge, seen=seen, tokens=tokens)
         if not form.is_valid():
             raise ValueError(f"{step.key} {round_.key}: {form.errors.as_json()}")
