@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
+from labs.steps.fields import NONE_OF_THESE, OrderWidget, RadioRows
 from labs.views.words import NONE
 
 
@@ -28,10 +29,21 @@ def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
 
 
 def _said(field: forms.Field, value: Any) -> str:
-    choices = dict(_flat(getattr(field, "choices", ())))
+    choices = _names(field)
     if isinstance(value, list | tuple):
         return ", ".join(str(choices.get(str(one), one)) for one in value) or NONE
     return str(choices[str(value)]) if str(value) in choices else _plain(value)
+
+
+def _names(field: forms.Field) -> dict[str, Any]:
+    """What each stored value is called, for fields that choose among given things."""
+    widget = field.widget
+    if isinstance(widget, OrderWidget):
+        return {key: title for key, (title, _text) in widget.blocks.items()}
+    if isinstance(widget, RadioRows):
+        rows = {str(i): f"{i}: {row['text']}" for i, row in enumerate(widget.rows)}
+        return rows | ({str(NONE_OF_THESE): widget.none} if widget.none else {})
+    return dict(_flat(getattr(field, "choices", ())))
 
 
 def _flat(choices: Any) -> Iterator[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Prefetch
 
 from labs.grading.checks import Check, Verdict
-from labs.measure.plan import Plan
+from labs.measure.plan import Ask, Get, Plan
 from labs.measure.recording import Recording
 from labs.models import Attempt, FrameStore, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
@@ -139,6 +139,17 @@ class ShownAttempt:
         return [self._round(row, runs.get(row.pk, [])) for row in rows]
 
     @property
+    def first_run(self) -> int:
+        """The number of the newest round's first run: what the stream holds of earlier ones is in the page."""
+        return 1 + sum(len(round_.runs) for round_ in self.rounds[:-1])
+
+    @cached_property
+    def titles_json(self) -> str:
+        """What the newest round's plan items are called: events carry keys, the page the words."""
+        newest = self.attempt.rounds.last()
+        return json.dumps({key: words.say(text) for key, text in _titles(newest.plan if newest else None).items()})
+
+    @property
     def last_run(self) -> ShownRun | None:
         """The run beside the page's text: the newest accepted one."""
         accepted = [run for round_ in self.rounds for run in round_.runs if run.accepted]
@@ -172,7 +183,11 @@ class ShownAttempt:
 
 
 def _titles(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
-    return {ask.key: ask.title for ask in Plan.from_json(plan).asks if ask.title.msgid} if plan else {}
+    """Asks by title and notes by text, by key."""
+    if not plan:
+        return {}
+    named = ((i.key, i.title if isinstance(i, Ask) else i.text) for i in Plan.from_json(plan).items if not isinstance(i, Get))
+    return {key: text for key, text in named if text.msgid}
 
 
 def _run(run: Run, accepted: bool, titles: Mapping[str, Text]) -> ShownRun:

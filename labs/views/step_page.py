@@ -39,6 +39,7 @@ def step_context(
         "shown": shown,
         "past": past,
         "form": form or _form(sheet, shown),
+        "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
         "submit_key": uuid.uuid4(),
         "is_next_round": sheet.attempt is not None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from labs.views.reasons import WHAT_HAPPENED
-from labs.views.words import ENDS, say
+from labs.views.words import ENDS, STATES, say
 
 
 def strings() -> dict[str, str]:
@@ -14,8 +13,8 @@ def strings() -> dict[str, str]:
         **_states(),
         **_links(),
         **_panes(),
+        **{f"word.{state}": say(text) for state, text in STATES.items()},
         **{f"end.{end}": say(text) for end, text in ENDS.items()},
-        **{f"reason.{reason}": say(text) for reason, text in WHAT_HAPPENED.items()},
     }
 
 
@@ -59,7 +58,7 @@ def _links() -> dict[str, str]:
 def _panes() -> dict[str, str]:
     return {
         "pane.gap": _("Some live tokens are missing. The full recording will be shown at the end."),
-        "pane.repeat": _("This is a repeat: run %(run)s."),
+        "pane.repeat": _("This is run %(run)s: the one before gave nothing to grade."),
         "pane.prompt": _("%(n)s prompt tokens"),
         "pane.figures": _("TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"),
         "time.axis": _("ms since sent"),

@@ -1,0 +1,23 @@
+// The entry of the step page and the attempt page.
+import { wireForms } from "./forms.js";
+import { RunPanel } from "./run.js";
+import { drawStored } from "./timeline.js";
+
+const narrow = matchMedia("(max-width: 52rem)");
+
+function dress() {
+  for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
+  if (narrow.matches) for (const box of document.querySelectorAll("[data-close-narrow]")) box.open = false;
+}
+
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (width === innerWidth) return;
+  width = innerWidth;
+  for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
+});
+
+wireForms();
+dress();
+const panel = document.getElementById("run");
+if (panel?.dataset.live === "yes") new RunPanel(panel, dress).start();
