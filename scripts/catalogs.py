@@ -25,6 +25,8 @@ LANGUAGES = ("ko", "en")
 TRANSLATED = ("ko",)
 LEAST_MESSAGES = 200
 
+HEADER = "# Sentences of LabHub Voice. `scripts/messages update` keeps the list."
+
 KEYWORDS = {
     **DEFAULT_KEYWORDS,
     "gettext_lazy": None,
@@ -36,9 +38,7 @@ _PLACE = re.compile(r"%\(\w+\)s|%\(\w+\)d|%%")
 Extracted = tuple[int, str, Any, list[str]]
 
 
-def extract_template(
-    fileobj: Any, keywords: Any, comment_tags: Any, options: Any
-) -> Iterator[Extracted]:
+def extract_template(fileobj: Any, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
     """Django's own reading of a template as Python source, then Babel's of that."""
     from django.utils.translation.template import templatize
 
@@ -79,7 +79,10 @@ def update() -> None:
         found.creation_date = catalog.creation_date  # a date that changes at every run makes every diff noise
         catalog.update(found, no_fuzzy_matching=True)
         catalog.obsolete.clear()
-        catalog.fuzzy, catalog.header_comment = False, "# Sentences of LabHub Voice. `scripts/messages update` keeps the list."
+        catalog.fuzzy, catalog.header_comment = (
+            False,
+            "# Sentences of LabHub Voice. `scripts/messages update` keeps the list.",
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             write_po(file, catalog, width=110, sort_output=True, include_lineno=False)
@@ -119,7 +122,9 @@ def check() -> list[str]:
     found = extracted()
     wrong = []
     if len(found) < LEAST_MESSAGES:
-        wrong.append(f"only {len(found)} sentences extracted, fewer than {LEAST_MESSAGES}: is a source left out?")
+        wrong.append(
+            f"only {len(found)} sentences extracted, fewer than {LEAST_MESSAGES}: is a source left out?"
+        )
     for language in TRANSLATED:
         wrong += [f"{language}: {problem}" for problem in problems(read(language), found)]
     return wrong

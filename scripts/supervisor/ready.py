@@ -12,7 +12,7 @@ from multiprocessing.synchronize import Event
 from scripts.supervisor.topology import HOST, Places
 
 Probe = Callable[[], bool]
-_POLL_S = 0.1
+_POLL_S = 0.25
 _ANSWER_S = 5.0
 
 
