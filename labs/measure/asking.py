@@ -221,7 +221,7 @@ class Asking:
         """Side thread: reads our task's id once after the headers, off the reading thread's path."""
         self._opened.wait()
         self._wrote.wait(FIRST_LOOK_S)
-        while not self._found() and not self._ended.is_set():
+        while not self._found() and not self._ended.is_set() and not self.run.board.off:
             self.run.board.look()
             self._ended.wait(0 if self._found() else LOOK_EVERY_S)
 
@@ -242,7 +242,9 @@ class Asking:
                     self._idle_us = self.us(look.at_ns)
                     self._prompt_tokens_after = row.n_prompt_tokens if ours and self._found() else None
                     return
-            if self.us(time.perf_counter_ns()) >= until_us or self.run.control.wait(LOOK_EVERY_S):
+            if self.run.board.off or self.us(time.perf_counter_ns()) >= until_us:
+                return
+            if self.run.control.wait(LOOK_EVERY_S):
                 return
 
     def _read_log(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from labs.llama.client import LlamaClient
-from labs.llama.errors import LlamaError
+from labs.llama.errors import LlamaError, NotSupported
 from labs.llama.facts import Slot, parse_slot
 
 LOOK_EVERY_S = 0.1  # 10 Hz: with `return_progress` the server still notices a closed connection (DESIGN 6.6)
@@ -42,10 +42,11 @@ class Look:
 
 @dataclass
 class Board:
-    """Every look of a run goes through here, from whichever thread. `before` holds the task ids that stood in the
-    slots when the run began; any other id that is not one of ours is a stranger's."""
+    """Every look of a run goes through here, from whichever thread. `before` holds the task ids that stood
+    in the slots when the run began; any other id that is not one of ours is a stranger's."""
 
     client: LlamaClient
+    off: bool = False  # the server has no `/slots`: nobody need wait for a look
     before: frozenset[int] = frozenset()
     ours: set[int] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
@@ -70,6 +71,9 @@ class Board:
         """None where `/slots` is off or did not answer; the caller looks again or goes without."""
         try:
             body = self.client.get("/slots")
+        except NotSupported:
+            self.off = True
+            return None
         except LlamaError:
             return None
         at_ns = time.perf_counter_ns()
@@ -116,7 +120,7 @@ def wait_idle(client: LlamaClient, limit_s: float = 15.0) -> bool:
         look = board.look()
         if look is not None and look.all_idle:
             return True
-        if time.monotonic() >= until_s:
+        if board.off or time.monotonic() >= until_s:
             return False
         time.sleep(LOOK_EVERY_S)
 

@@ -25,8 +25,8 @@ class Stopped(Exception):
 class Control:
     """One per run. `cancel` and `lose` may be called from any thread, more than once; the first one counts.
 
-    `still_mine` answers by the worker's own clock whether the lease can still be ours; it is asked before each
-    ask and must not block.
+    `still_mine` answers by the worker's own clock whether the lease can still be ours; it is asked before
+    each ask and must not block.
     """
 
     def __init__(self, still_mine: Callable[[], bool] = lambda: True) -> None:

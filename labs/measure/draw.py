@@ -1,4 +1,5 @@
-"""The lab line: random letters in front of a comparison group's prompts, so that cold is cold (DESIGN 6.4)."""
+"""The lab line: random letters in front of a comparison group's prompts, so that cold is cold (DESIGN
+6.4)."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ class NoLabLine(Exception):
 def draw_lab_line(rng: random.Random, tokens: int, count: Callable[[str], int], unlike: str = "") -> str:
     """A line of its own, with its newline: lowercase letters in groups, `count(line) == tokens` exactly.
 
-    `count` says how many tokens a line adds where it stands, which only the server's tokenizer knows. The first
-    letter differs from that of `unlike` (the last run's line), hence so does the first token. Grows or shrinks one
-    line letter by letter, starting again where that does not settle. Raises NoLabLine after TRIES counts.
+    `count` says how many tokens a line adds where it stands, which only the server's tokenizer knows. The
+    first letter differs from that of `unlike` (the last run's line), hence so does the first token. Grows
+    or shrinks one line letter by letter, starting again where that does not settle. Raises NoLabLine after
+    TRIES counts.
     """
     letters = _start(rng, tokens, unlike)
     seen_short = seen_long = False

@@ -1,7 +1,7 @@
 """The plan driver: runs a frozen plan against a llama-server and brings back a `RunRecord`.
 
-The caller has the lease and waited until all slots were idle. The driver changes nothing but the server's cache
-and knows no database; it reports through `emit` and its return value.
+The caller has the lease and waited until all slots were idle. The driver changes nothing but the server's
+cache and knows no database; it reports through `emit` and its return value.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ from labs.measure.recording import Recording, RunRecord, ServerFacts
 
 
 class Driver:
-    """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read anew.
+    """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read
+    anew.
 
-    `emit(kind, data)` is called from the driver's threads, in the reading thread between two reads: it must only
-    queue. `log` is the server's log file where there is one. One driver may run many plans, one after the other.
+    `emit(kind, data)` is called from the driver's threads, in the reading thread between two reads: it must
+    only queue. `log` is the server's log file where there is one. One driver may run many plans, one after
+    the other.
     """
 
     def __init__(

@@ -109,9 +109,10 @@ class _Seen:
                 self.progress_cache = chunk.progress.cache
         self.finish_reason = chunk.finish_reason or self.finish_reason
         self.usage = chunk.usage or self.usage
-        if chunk.timings is not None:
+        # With `timings_per_token` a progress frame carries them too, all zeros: nothing is computed yet.
+        if chunk.timings is not None and chunk.progress is None:
             self.timings = chunk.timings
-            # With `timings_per_token` every piece carries them; only those after the last piece are the sum.
+            # Every piece carries them then; only those behind the last piece are the whole sum.
             self.timings_final = self.finish_reason is not None or self.usage is not None
         if chunk.error is not None and self.error is None:
             self.error = chunk.error.message or chunk.error.kind or "error"

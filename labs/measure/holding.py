@@ -19,8 +19,8 @@ SENT_POLL_S = 0.005
 
 
 class Holding(Asking):
-    """Runs in a thread of its own. `start()` returns once the ask is known to be busy; the driver then tells when
-    the item `until` begins and ends, and `join()`s."""
+    """Runs in a thread of its own. `start()` returns once the ask is known to be busy; the driver then
+    tells when the item `until` begins and ends, and `join()`s."""
 
     def __init__(self, run: Context, ask: Ask, prompt: Prompt) -> None:
         super().__init__(run, ask, prompt)
@@ -33,7 +33,8 @@ class Holding(Asking):
         self._crash: BaseException | None = None
 
     def start(self) -> None:
-        """Returns when our task is known and wrote its first token, or it ended, or that did not come in time."""
+        """Returns when our task is known and wrote its first token, or it ended, or that did not come in
+        time."""
         self._spawn(self._live)
         self._busy.wait(self.run.limits.first_token_s + 1.0)
 
@@ -69,7 +70,7 @@ class Holding(Asking):
             self.read()
             self._busy.set()
             self.settle()
-        except BaseException as exc:  # noqa: BLE001  handed to join(): a thread has nobody else to tell
+        except BaseException as exc:  # handed to join(): a thread has nobody else to tell
             self._crash = exc
         finally:
             self._busy.set()
@@ -77,8 +78,10 @@ class Holding(Asking):
     def _find_task(self) -> None:
         super()._find_task()
         while not self._busy.is_set() and not self._ended.is_set():
-            self._wrote.wait(LOOK_EVERY_S)
+            wrote = self._wrote.wait(LOOK_EVERY_S)
             self.run.board.look()
+            if self.run.board.off and wrote:
+                self._busy.set()
 
     def _read_body(self) -> None:
         stop_us = None if self.hold.read else self.hold.stop_after_ms

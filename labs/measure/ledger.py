@@ -1,4 +1,5 @@
-"""Did anybody else make the server compute? The deltas of `/metrics` against the sum of our asks (DESIGN 6.5)."""
+"""Did anybody else make the server compute? The deltas of `/metrics` against the sum of our asks (DESIGN
+6.5)."""
 
 from __future__ import annotations
 
@@ -23,9 +24,10 @@ Range = tuple[int, int]  # both included
 def cost(recording: Recording) -> tuple[Range, Range]:
     """What one ask adds to (prompt, cached), as ranges; one value where we can know it exactly.
 
-    An ask that ended by itself, or was cut in decode, adds what its last `timings` say. One cut in prefill adds
-    the `cache` of its first progress event and `n_prompt_tokens` after release minus that (measuring.md 6). Where
-    the slot was never seen released, anything between the last `processed` and the whole prompt is possible.
+    An ask that ended by itself, or was cut in decode, adds what its last `timings` say. One cut in prefill
+    adds the `cache` of its first progress event and `n_prompt_tokens` after release minus that
+    (measuring.md 6). Where the slot was never seen released, anything between the last `processed` and the
+    whole prompt is possible.
     """
     figures = recording.figures
     if figures.end == "rejected":

@@ -138,7 +138,8 @@ class Plan:
 
 
 def _server_ms(ask: Ask) -> float:
-    """Of an ask that is held and then shut only its own time counts: the asks meanwhile count for themselves."""
+    """Of an ask that is held and then shut only its own time counts: the asks meanwhile count for
+    themselves."""
     match ask.end:
         case Close(after_ms=after_ms):
             return after_ms

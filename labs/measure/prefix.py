@@ -24,10 +24,10 @@ def expected_cache(
 ) -> tuple[int, int]:
     """(low, high), both included: the `cache_n` of a sane server for a prompt of N tokens.
 
-    `held` is what the slot held before: the last prompt there, for one cut in prefill only what was computed of
-    it. `()` is an emptied slot. None is unknown, which allows everything. `generated` counts the tokens written
-    there since. With L = min(LCP, N - 1): L - 2 <= cache_n <= min(L + generated, N - 1) + 2; exactly 0 with the
-    cache off or the slot empty. At least one token is always computed, hence N - 1.
+    `held` is what the slot held before: the last prompt there, for one cut in prefill only what was
+    computed of it. `()` is an emptied slot. None is unknown, which allows everything. `generated` counts
+    the tokens written there since. With L = min(LCP, N - 1): L - 2 <= cache_n <= min(L + generated, N - 1)
+    + 2; exactly 0 with the cache off or the slot empty. At least one token is always computed, hence N - 1.
     """
     most = max(len(prompt) - 1, 0)
     if not cache:

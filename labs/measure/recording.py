@@ -35,7 +35,8 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class SlotSample:
-    """What `/slots` said of the ask's own slot. `at_us` counts from the ask's sent; it is when the answer came."""
+    """What `/slots` said of the ask's own slot. `at_us` counts from the ask's sent; it is when the answer
+    came."""
 
     at_us: int
     busy: bool
@@ -48,8 +49,9 @@ class SlotSample:
 class Figures:
     """Read off the frames alone, by `figures.read_figures`; None where it did not happen.
 
-    `text` is the visible answer. `tokens` is the server's count, never the number of pieces. Server counters come
-    from the final `timings`, or for a cut ask from the last frame that carried them (`timings_final` tells).
+    `text` is the visible answer. `tokens` is the server's count, never the number of pieces. Server
+    counters come from the final `timings`, or for a cut ask from the last frame that carried them
+    (`timings_final` tells).
     """
 
     end: StreamEnd
@@ -94,12 +96,13 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One ask (`kind` 'ask') or get ('get'). `prompt_ids` are the templated prompt's tokens as the server cuts them.
+    """One ask (`kind` 'ask') or get ('get'). `prompt_ids` are the templated prompt's tokens as the server
+    cuts them.
 
-    `closed_us`: when we closed or shut the connection. `idle_us`: when `/slots` first showed our task gone from the
-    slot. `prompt_tokens_after`: `n_prompt_tokens` of our task's slot after release. `id_task` is read once after the
-    headers. `log_cancel` is the server log's cancel line for our task, where a log can be read, else None.
-    `body` holds what a `get` brought, as JSON text.
+    `closed_us`: when we closed or shut the connection. `idle_us`: when `/slots` first showed our task gone
+    from the slot. `prompt_tokens_after`: `n_prompt_tokens` of our task's slot after release. `id_task` is
+    read once after the headers. `log_cancel` is the server log's cancel line for our task, where a log can
+    be read, else None. `body` holds what a `get` brought, as JSON text.
     """
 
     key: str
