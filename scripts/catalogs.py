@@ -35,7 +35,7 @@ KEYWORDS = {
 }
 _PLACE = re.compile(r"%\(\w+\)s|%\(\w+\)d|%%")
 
-Extracted = tuple[int, str, Any, list[str]]
+Extracted = tuple[int, str | tuple[str, ...], list[str], str | None]
 
 
 def extract_template(fileobj: Any, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
@@ -134,8 +134,8 @@ def _messages(catalog: Catalog) -> Iterable[Message]:
     return (message for message in catalog if message.id)
 
 
-def _forms(text: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    return (text,) if isinstance(text, str) else tuple(text)
+def _forms(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else tuple(text or ("",))
 
 
 def main(verb: str) -> int:

@@ -9,7 +9,6 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from labs.steps.fields import NONE_OF_THESE, OrderWidget, RadioRows
 from labs.views.words import NONE
 
 
@@ -24,7 +23,9 @@ class Answer:
 def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
     """In the form's order; an answer without a field of its name comes last under its own name."""
     labels = {name: str(form[name].label) for name in form.fields}
-    named = [Answer(labels[name], _said(form.fields[name], answers[name])) for name in labels if name in answers]
+    named = [
+        Answer(labels[name], _said(form.fields[name], answers[name])) for name in labels if name in answers
+    ]
     return named + [Answer(key, _plain(value)) for key, value in answers.items() if key not in labels]
 
 
@@ -36,13 +37,13 @@ def _said(field: forms.Field, value: Any) -> str:
 
 
 def _names(field: forms.Field) -> dict[str, Any]:
-    """What each stored value is called, for fields that choose among given things."""
+    """What each stored value is called, for fields that choose among given things (labs.steps.fields)."""
     widget = field.widget
-    if isinstance(widget, OrderWidget):
-        return {key: title for key, (title, _text) in widget.blocks.items()}
-    if isinstance(widget, RadioRows):
-        rows = {str(i): f"{i}: {row['text']}" for i, row in enumerate(widget.rows)}
-        return rows | ({str(NONE_OF_THESE): widget.none} if widget.none else {})
+    if (blocks := getattr(widget, "blocks", None)) is not None:
+        return {key: title for key, (title, _text) in blocks.items()}
+    if (rows := getattr(widget, "rows", None)) is not None:
+        none = getattr(widget, "none", "")
+        return {str(i): f"{i}: {row['text']}" for i, row in enumerate(rows)} | ({"-1": none} if none else {})
     return dict(_flat(getattr(field, "choices", ())))
 
 

@@ -66,8 +66,10 @@ def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpRe
     ).first()
     if store is None:
         raise Http404
-    lines = [f"+{f.at_us} us  {len(f.data)} bytes\n{f.data.decode('utf-8', 'backslashreplace')}" for f in
-             unpack_frames(bytes(store.blob))]
+    lines = [
+        f"+{f.at_us} us  {len(f.data)} bytes\n{f.data.decode('utf-8', 'backslashreplace')}"
+        for f in unpack_frames(bytes(store.blob))
+    ]
     response = HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{found.step}-run{run}-{key}.txt"'
     response["X-Content-Type-Options"] = "nosniff"

@@ -16,7 +16,7 @@ CONTENT = Path(labs.steps.__file__).parent / "content"
 
 def theory(step_key: str, language: str) -> SafeString:
     """The step's page in `language`, else in English, else nothing."""
-    for code in (language.split("-")[0], settings.LANGUAGE_CODE):
+    for code in (language.partition("-")[0], settings.LANGUAGE_CODE):
         path = CONTENT / code / f"{step_key}.md"
         if path.is_file():
             return _render(path, path.stat().st_mtime_ns)
@@ -32,4 +32,4 @@ def _render(path: Path, _changed_ns: int) -> SafeString:
         token.attrs.pop("style", None)
         if token.tag in {"h1", "h2", "h3"}:
             token.tag = {"h1": "h3", "h2": "h3", "h3": "h4"}[token.tag]
-    return mark_safe(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S308
+    return mark_safe(str(markdown.renderer.render(tokens, markdown.options, {})))  # noqa: S308

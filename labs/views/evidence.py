@@ -35,7 +35,11 @@ class Table:
 
 
 def tables(evidence: Mapping[str, Any]) -> list[Table]:
-    found = [Table(say(title), list(_rows("", evidence[key]))) for key, title in SECTIONS.items() if key in evidence]
+    found = [
+        Table(say(title), list(_rows("", evidence[key])))
+        for key, title in SECTIONS.items()
+        if key in evidence
+    ]
     rest = {key: value for key, value in evidence.items() if key not in SECTIONS}
     if rest:
         found.append(Table(say(OTHER), list(_rows("", rest))))

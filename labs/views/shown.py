@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Prefetch
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 
 from labs.grading.checks import Check, Verdict
 from labs.measure.plan import Ask, Get, Plan
@@ -147,17 +147,21 @@ class ShownAttempt:
     def titles_json(self) -> str:
         """What the newest round's plan items are called: events carry keys, the page the words."""
         newest = self.attempt.rounds.last()
-        return json.dumps({key: words.say(text) for key, text in _titles(newest.plan if newest else None).items()})
+        return json.dumps(
+            {key: words.say(text) for key, text in _titles(newest.plan if newest else None).items()}
+        )
 
     @property
     def last_run(self) -> ShownRun | None:
         """The run beside the page's text: the newest accepted one."""
         accepted = [run for round_ in self.rounds for run in round_.runs if run.accepted]
         written = [run for round_ in self.rounds for run in round_.runs if run.recordings]
-        return (accepted or written or [None])[-1]
+        return next(reversed(accepted or written), None)
 
-    def _runs(self) -> Sequence[Run]:
-        kept = StoredRecording.objects.annotate(has_frames=Exists(FrameStore.objects.filter(pk=OuterRef("pk"))))
+    def _runs(self) -> QuerySet[Run]:
+        kept = StoredRecording.objects.annotate(
+            has_frames=Exists(FrameStore.objects.filter(pk=OuterRef("pk")))
+        )
         return self.attempt.runs.select_related("endpoint").prefetch_related(Prefetch("recordings", kept))
 
     def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
@@ -172,7 +176,7 @@ class ShownAttempt:
         )
 
     def _form(self, row: Round) -> StepForm:
-        before = Seen({key: seen for key, seen in self.seen.items()})
+        before = Seen(self.seen)
         for key in list(before)[row.number - 1 :]:
             del before[key]
         return self.step.round(row.key).Form(None, challenge=row.challenge, seen=before)
@@ -186,7 +190,8 @@ def _titles(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
     """Asks by title and notes by text, by key."""
     if not plan:
         return {}
-    named = ((i.key, i.title if isinstance(i, Ask) else i.text) for i in Plan.from_json(plan).items if not isinstance(i, Get))
+    items = [item for item in Plan.from_json(plan).items if not isinstance(item, Get)]
+    named = [(item.key, item.title if isinstance(item, Ask) else item.text) for item in items]
     return {key: text for key, text in named if text.msgid}
 
 
@@ -195,7 +200,7 @@ def _run(run: Run, accepted: bool, titles: Mapping[str, Text]) -> ShownRun:
         run=run,
         accepted=accepted,
         recordings=[
-            ShownRecording(titles.get(row.key), Recording.from_json(row.data), row.has_frames)
+            ShownRecording(titles.get(row.key), Recording.from_json(row.data), bool(vars(row)["has_frames"]))
             for row in run.recordings.all()
         ],
     )

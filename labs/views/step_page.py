@@ -59,7 +59,9 @@ def _past(user: User, course: Course, step: Step) -> QuerySet[Attempt]:
     event = GradeEvent.objects.filter(attempt=OuterRef("pk")).order_by("-created_at", "-pk")
     return (
         Attempt.objects.filter(user=user, course=course, step=step.key)
-        .annotate(points=Subquery(event.values("points")[:1]), open_points=Subquery(event.values("open_points")[:1]))
+        .annotate(
+            points=Subquery(event.values("points")[:1]), open_points=Subquery(event.values("open_points")[:1])
+        )
         .order_by("-created_at")
     )
 
@@ -75,8 +77,8 @@ def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:
     if sheet.round is None or (sheet.attempt is None and sheet.attempts_left == 0):
         return None
     form = sheet.form()
-    if sheet.attempt is None and shown is not None and not shown.attempt.charged:
-        # An uncharged repeat has the same inputs, so what was typed still fits them.
-        if (before := shown.seen.get(sheet.round.key)) is not None:
-            form.initial = dict(before.answers)
+    # An uncharged repeat has the same inputs, so what was typed still fits them.
+    again = sheet.attempt is None and shown is not None and not shown.attempt.charged
+    if again and shown is not None and (before := shown.seen.get(sheet.round.key)) is not None:
+        form.initial = dict(before.answers)
     return form

@@ -47,14 +47,18 @@ def course_rows(user: User, courses: Iterable[Course]) -> list[CourseRow]:
     mine = {"user": user, "course__in": courses}
     grades = {(g.course_id, g.step): g.event for g in Grade.objects.filter(**mine).select_related("event")}
     states: dict[tuple[int, str], str] = {}
-    for course_id, step, state in Attempt.objects.filter(**mine).values_list("course_id", "step", "state").distinct():
+    for course_id, step, state in (
+        Attempt.objects.filter(**mine).values_list("course_id", "step", "state").distinct()
+    ):
         if state in LIVE or (course_id, step) not in states:
             states[course_id, step] = state if state in LIVE else "tried"
     return [
         CourseRow(
             course,
             [
-                _row(step, number, grades.get((course.pk, step.key)), states.get((course.pk, step.key), "new"))
+                _row(
+                    step, number, grades.get((course.pk, step.key)), states.get((course.pk, step.key), "new")
+                )
                 for number, step in enumerate(all_steps().values(), start=1)
             ],
         )

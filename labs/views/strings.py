@@ -20,7 +20,9 @@ def strings() -> dict[str, str]:
 
 def _states() -> dict[str, str]:
     return {
-        "state.queued": _("In the queue: place %(place)s, about %(low)s to %(high)s s. You may leave this page."),
+        "state.queued": _(
+            "In the queue: place %(place)s, about %(low)s to %(high)s s. You may leave this page."
+        ),
         "state.queued_unknown": _("In the queue: place %(place)s, wait not known. You may leave this page."),
         "state.queued_noplace": _("In the queue. You may leave this page."),
         "state.returned": _(
@@ -49,7 +51,9 @@ def _links() -> dict[str, str]:
         "link.off": _("Not live"),
         "link.paused": _("Live updates are paused; last news at %(time)s. Reconnecting."),
         "link.by_polling": _("The live connection does not come up; the page asks every 2 seconds instead."),
-        "link.4401": _("Your session has ended. Log in again in a new tab, then reload; what you typed stays here."),
+        "link.4401": _(
+            "Your session has ended. Log in again in a new tab, then reload; what you typed stays here."
+        ),
         "link.4403": _("You no longer have access to this course, so live updates have stopped."),
         "link.4404": _("This attempt cannot be followed any more. Reload the page."),
     }
@@ -60,7 +64,9 @@ def _panes() -> dict[str, str]:
         "pane.gap": _("Some live tokens are missing. The full recording will be shown at the end."),
         "pane.repeat": _("This is run %(run)s: the one before gave nothing to grade."),
         "pane.prompt": _("%(n)s prompt tokens"),
-        "pane.figures": _("TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"),
+        "pane.figures": _(
+            "TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"
+        ),
         "time.axis": _("ms since sent"),
         "time.headers": _("headers"),
         "time.first": _("first token"),

@@ -13,7 +13,8 @@ from labs.views.words import say
 def timeline(asks: Sequence[tuple[Text | None, Recording]]) -> list[dict[str, Any]]:
     """One row an ask: {"key", "title", "marks": {name: us from sent}, "end"}; a mark that did not happen is absent."""
     return [
-        {"key": r.key, "title": say(title) or r.key, "marks": _marks(r), "end": r.figures.end} for title, r in asks
+        {"key": r.key, "title": say(title) or r.key, "marks": _marks(r), "end": r.figures.end}
+        for title, r in asks
     ]
 
 
