@@ -40,7 +40,9 @@ def cost(recording: Recording) -> tuple[Range, Range]:
         return (0, recording.n), (0, recording.n)
     after = recording.prompt_tokens_after
     if after is not None:
-        return (after - cached, after - cached), (cached, cached)
+        # One that wrote before we looked holds its answer too; those tokens are no prompt.
+        computed = min(after, recording.n) - cached
+        return (computed, computed), (cached, cached)
     return ((figures.progress_processed or cached) - cached, recording.n - cached), (
         cached,
         cached,

@@ -34,6 +34,20 @@ def url(llama_server: EmbeddedServer) -> Iterator[str]:
         yield llama_server.base_url
 
 
+def calm(run: Callable[[], Drive], was_calm: Callable[[Drive], bool]) -> Drive:
+    """Runs until the machine was fast enough to show what the test is about, three times at most."""
+    for _ in range(2):
+        if was_calm(result := run()):
+            return result
+    return run()
+
+
+def written_first(result: Drive, key: str) -> bool:
+    """The ask wrote before we cut or held it, and its slot was seen free."""
+    recording = result.record.get(key)
+    return recording is not None and recording.figures.ttft_us is not None and recording.idle_us is not None
+
+
 def sane(result: Drive) -> None:
     assert (result.outcome, result.reason, result.detail) == ("recorded", "", "")
     assert result.record.metrics_agree in (True, None)
@@ -55,8 +69,8 @@ def test_cold_control_and_changed(url: str) -> None:
     plan = Plan(
         (
             Ask("cold", user(DOCUMENT + question), 4, lab_line=True),
-            Ask("repeat", user(DOCUMENT + question), 4, lab_line=True, follows="cold"),
-            Ask("changed", user("It is noon. " + DOCUMENT + question), 4, lab_line=True, follows="repeat"),
+            Ask("repeat", user(DOCUMENT + question), 4, lab_line=True),
+            Ask("changed", user("It is noon. " + DOCUMENT + question), 4, lab_line=True),
         )
     )
     result = drive(url, plan)
@@ -116,7 +130,9 @@ def test_two_cuts_at_half_a_second(url: str, llama_server: EmbeddedServer) -> No
             Ask("reading", user("Now. " + DOCUMENT), 300, lab_line=True, end=Close(500)),
         )
     )
-    result = drive(url, plan, log=llama_server.log_path)
+    result = calm(
+        lambda: drive(url, plan, log=llama_server.log_path), lambda run: written_first(run, "writing")
+    )
     sane(result)
     assert result.record.metrics_agree is True
     writing, reading = result.record["writing"], result.record["reading"]
@@ -161,7 +177,7 @@ def test_a_stalled_twin_the_other_slot_and_the_same_slot(url: str, llama_server:
             Ask("same", user(SHORT), 8),
         )
     )
-    result = drive(url, plan, log=llama_server.log_path)
+    result = calm(lambda: drive(url, plan, log=llama_server.log_path), lambda run: written_first(run, "twin"))
     sane(result)
     record = result.record
     twin, other, same = record["twin"], record["other"], record["same"]

@@ -44,6 +44,7 @@ def test_costs() -> None:
     assert cost(DONE) == ((179, 179), (24, 24))
     assert cost(DECODE) == ((10, 10), (24, 24))
     assert cost(PREFILL) == ((128, 128), (24, 24))
+    assert cost(replace(PREFILL, prompt_tokens_after=340)) == ((305, 305), (24, 24)), "it wrote unread"
     assert cost(replace(PREFILL, prompt_tokens_after=None)) == ((0, 305), (24, 24))
     assert cost(QUEUED) == ((0, 50), (0, 50))
     assert cost(REJECTED) == ((0, 0), (0, 0))
