@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from labs.live.status import statuses
+from labs.measure.plan import Ask, Plan
+from labs.models import Attempt, Endpoint, Round, Run, State
+
+NewAttempt = Callable[..., Attempt]
+Enrol = Callable[..., User]
+
+
+def plan_of(max_tokens: int) -> Plan:
+    """Declares 9 ms a token."""
+    return Plan(items=(Ask(key="cold", messages=(), max_tokens=max_tokens),))
+
+
+def add_round(attempt: Attempt, number: int = 1, max_tokens: int = 1000) -> Round:
+    return Round.objects.create(
+        attempt=attempt,
+        number=number,
+        key=f"r{number}",
+        submit_key=uuid.uuid4(),
+        challenge={},
+        answers={},
+        plan=plan_of(max_tokens).to_json(),
+    )
+
+
+@pytest.fixture
+def queue(enrol: Enrol, new_attempt: NewAttempt) -> list[Attempt]:
+    """Four in the queue; each declares 9 s."""
+    began = timezone.now()
+    attempts = [
+        new_attempt(enrol(f"student-{number}"), State.QUEUED, queued_at=began + timedelta(seconds=number))
+        for number in range(4)
+    ]
+    for attempt in attempts:
+        add_round(attempt)
+    return attempts
+
+
+def test_places_count_from_one_in_the_order_of_queueing(queue: list[Attempt], endpoint: Endpoint) -> None:
+    found = statuses([attempt.pk for attempt in queue])
+    assert [found[attempt.pk].place for attempt in queue] == [1, 2, 3, 4]
+    assert [found[attempt.pk].ahead for attempt in queue] == [0, 1, 2, 3]
+    assert [(found[a.pk].wait_low_s, found[a.pk].wait_high_s) for a in queue] == [(0, 2), (9, 22), (18, 42), (27, 62)]
+
+
+def test_one_that_returned_stands_at_the_head_and_says_so(
+    queue: list[Attempt], endpoint: Endpoint, enrol: Enrol, new_attempt: NewAttempt
+) -> None:
+    back = new_attempt(
+        enrol("back"), State.QUEUED, queued_at=queue[0].queued_at - timedelta(minutes=1), returned=True
+    )
+    found = statuses([back.pk, queue[0].pk])
+    assert (found[back.pk].place, found[back.pk].returned) == (1, True)
+    assert found[queue[0].pk].place == 2
+
+
+def test_equal_times_have_one_order_everywhere(enrol: Enrol, new_attempt: NewAttempt, endpoint: Endpoint) -> None:
+    now = timezone.now()
+    attempts = [new_attempt(enrol(f"s{n}"), State.QUEUED, queued_at=now) for n in range(5)]
+    places = {attempt.pk: statuses([attempt.pk])[attempt.pk].place for attempt in attempts}
+    assert sorted(places, key=lambda pk: places[pk] or 0) == sorted(places)
+
+
+def test_what_runs_now_widens_the_range(
+    queue: list[Attempt], endpoint: Endpoint, enrol: Enrol, new_attempt: NewAttempt
+) -> None:
+    add_round(new_attempt(enrol("running"), State.RUNNING))
+    status = statuses([queue[0].pk])[queue[0].pk]
+    assert (status.place, status.wait_low_s, status.wait_high_s) == (1, 0, 22)
+
+
+def test_the_newest_round_is_what_will_run(queue: list[Attempt], endpoint: Endpoint) -> None:
+    add_round(queue[0], number=2, max_tokens=100)
+    status = statuses([queue[1].pk])[queue[1].pk]
+    assert (status.wait_low_s, status.wait_high_s) == (0, 6)
+
+
+@pytest.mark.parametrize("state", [Endpoint.State.DOWN, Endpoint.State.LOADING, Endpoint.State.PAUSED])
+def test_without_a_usable_endpoint_nobody_knows_the_wait(
+    queue: list[Attempt], endpoint: Endpoint, state: Endpoint.State
+) -> None:
+    Endpoint.objects.update(state=state)
+    status = statuses([queue[2].pk])[queue[2].pk]
+    assert (status.place, status.wait_low_s, status.wait_high_s) == (3, None, None)
+
+
+def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endpoint) -> None:
+    attempt.runs.create(
+        round=add_round(attempt), number=2, endpoint=endpoint, token=1, worker="w", started_at=timezone.now()
+    )
+    Attempt.objects.filter(pk=attempt.pk).update(cancel_requested=True, version=7)
+    status = statuses([attempt.pk])[attempt.pk]
+    assert status.message() == {
+        "kind": "state",
+        "state": "running",
+        "version": 7,
+        "reason": "",
+        "place": None,
+        "ahead": None,
+        "wait_low_s": None,
+        "wait_high_s": None,
+        "returned": False,
+        "cancel_requested": True,
+        "round": 1,
+        "run": 2,
+    }
+    assert Run.objects.count() == 1
+
+
+def test_unknown_ids_are_left_out(attempt: Attempt) -> None:
+    assert set(statuses([attempt.pk, uuid.uuid4()])) == {attempt.pk}
+    assert statuses([]) == {}
+
+
+def test_the_number_of_queries_does_not_depend_on_the_number_of_ids(
+    queue: list[Attempt], endpoint: Endpoint, attempt: Attempt, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    ids = [attempt.pk, *(queued.pk for queued in queue)]
+    with django_assert_num_queries(4):
+        statuses(ids)
+    with django_assert_num_queries(3):  # plans are frozen: each is read once
+        statuses(ids)
+    with django_assert_num_queries(3):
+        statuses(ids[1:2])
+    with django_assert_num_queries(1):
+        statuses([attempt.pk])

@@ -1,0 +1,171 @@
+"""The worker's end, against a real Valkey that is stopped, flushed and killed."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from labs.live import topics
+from labs.live.events import key_of
+from labs.live.topics import Publisher
+from tests.live.servers import ROOT, Valkey
+from tests.live.waits import until
+
+AT_ONCE_S = 0.5  # what a put may never come near, whatever Redis does
+
+
+def ids(valkey: Valkey, attempt_id: object) -> list[str]:
+    with valkey.client() as client:
+        entries: Any = client.xrange(key_of(attempt_id))  # type: ignore[arg-type]
+    return [raw_id.decode() for raw_id, _ in entries]
+
+
+def test_events_of_many_threads_are_numbered_without_a_hole_and_stored_in_order(valkey: Valkey) -> None:
+    attempt_id, topic = uuid4(), None
+    topic = Publisher(valkey.url).topic(attempt_id, 3)
+    threads = [
+        threading.Thread(target=lambda: [topic.put("tokens", {"text": "x"}) for _ in range(200)]) for _ in range(5)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert topic.finish(10)
+    assert ids(valkey, attempt_id) == [f"3-{seq}" for seq in range(1, 1001)]
+
+
+def test_a_finished_stream_expires_in_an_hour_and_an_abandoned_one_in_a_day(valkey: Valkey) -> None:
+    finished, abandoned = uuid4(), uuid4()
+    publisher = Publisher(valkey.url)
+    publisher.topic(abandoned, 1).put("started", {})
+    topic = publisher.topic(finished, 1)
+    topic.put("finished", {})
+    assert topic.finish()
+    with valkey.client() as client:
+        assert 3500 < int(client.ttl(key_of(finished))) <= 3600  # type: ignore[arg-type]
+        assert 86_000 < int(client.ttl(key_of(abandoned))) <= 86_400  # type: ignore[arg-type]
+
+
+def test_a_stale_run_is_refused_by_redis_and_never_hears_of_it(
+    valkey: Valkey, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempt_id = uuid4()
+    stale, fresh = Publisher(valkey.url).topic(attempt_id, 1), Publisher(valkey.url).topic(attempt_id, 2)
+    stale.put("started", {})
+    assert stale.finish()
+    fresh.put("started", {})
+    assert fresh.finish()
+    with caplog.at_level(logging.WARNING):
+        stale.put("tokens", {"text": "late"})
+        stale.put("tokens", {"text": "later"})
+        assert stale.finish()
+    assert ids(valkey, attempt_id) == ["1-1", "2-1"]
+    assert ["run 1" in record.message and "stale" in record.message for record in caplog.records] == [True]
+
+
+def test_a_flush_leaves_a_hole_in_the_numbers_and_the_run_goes_on(valkey: Valkey) -> None:
+    attempt_id = uuid4()
+    topic = Publisher(valkey.url).topic(attempt_id, 1)
+    topic.put("started", {})
+    assert topic.finish()
+    with valkey.client() as client:
+        client.flushall()
+    topic.put("tokens", {"text": "x"})
+    assert topic.finish()
+    assert ids(valkey, attempt_id) == ["1-2"]
+
+
+def test_a_killed_redis_costs_only_what_it_held(own_valkey: Valkey) -> None:
+    attempt_id = uuid4()
+    topic = Publisher(own_valkey.url).topic(attempt_id, 1)
+    topic.put("started", {})
+    assert topic.finish()
+    own_valkey.stop()
+    began_s = time.monotonic()
+    for _ in range(100):
+        topic.put("tokens", {"text": "x"})
+    assert time.monotonic() - began_s < AT_ONCE_S
+    assert not topic.finish(0.1)
+    own_valkey.start()
+    until(lambda: ids(own_valkey, attempt_id) == [f"1-{seq}" for seq in range(2, 102)], 10)
+
+
+def test_a_frozen_redis_holds_nobody_up_and_gets_each_event_once(own_valkey: Valkey) -> None:
+    attempt_id = uuid4()
+    topic = Publisher(own_valkey.url).topic(attempt_id, 1)
+    topic.put("started", {})
+    assert topic.finish()
+    own_valkey.freeze()
+    began_s = time.monotonic()
+    for _ in range(100):
+        topic.put("tokens", {"text": "x"})
+    assert time.monotonic() - began_s < AT_ONCE_S
+    # Long enough for a write to time out and be repeated: the first one still stands in the frozen socket.
+    assert not topic.finish(2.5)
+    own_valkey.thaw()
+    until(lambda: ids(own_valkey, attempt_id) == [f"1-{seq}" for seq in range(1, 102)], 10)
+
+
+def test_a_full_queue_drops_the_oldest_and_counts_them(own_valkey: Valkey) -> None:
+    attempt_id = uuid4()
+    own_valkey.stop()
+    publisher = Publisher(own_valkey.url, queue_length=50)
+    topic = publisher.topic(attempt_id, 1)
+    topic.put("started", {})  # the batch that is being tried is not in the queue any more
+    until(lambda: not publisher._entries)
+    for _ in range(80):
+        topic.put("tokens", {"text": "x"})
+    assert publisher.dropped == 30
+    own_valkey.start()
+    until(lambda: ids(own_valkey, attempt_id) == ["1-1", *(f"1-{seq}" for seq in range(32, 82))], 10)
+
+
+def test_runs_in_a_row_share_one_connection(valkey: Valkey) -> None:
+    publisher = Publisher(valkey.url)
+    with valkey.client() as client:
+        counts = []
+        for run in range(1, 4):
+            topic = publisher.topic(uuid4(), run)
+            for _ in range(10):
+                topic.put("tokens", {"text": "x"})
+            assert topic.finish()
+            counts.append(client.info("clients")["connected_clients"])  # type: ignore[index]
+    assert len(set(counts)) == 1
+
+
+def test_a_forked_worker_publishes_by_itself(valkey: Valkey) -> None:
+    """Celery's prefork pool imports first and forks then; a thread does not come along."""
+    before, after = uuid4(), uuid4()
+    script = f"""
+import os, sys, uuid
+from labs.live.topics import Publisher
+publisher = Publisher({valkey.url!r})
+topic = publisher.topic(uuid.UUID({str(before)!r}), 1)
+topic.put("started", {{}})
+assert topic.finish()
+if (pid := os.fork()) == 0:
+    topic = publisher.topic(uuid.UUID({str(after)!r}), 1)
+    topic.put("started", {{}})
+    os._exit(0 if topic.finish() else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, check=True, timeout=30)
+    assert ids(valkey, before) == ids(valkey, after) == ["1-1"]
+
+
+def test_the_process_has_one_publisher_on_the_settings_redis(valkey: Valkey) -> None:
+    topics.publisher.cache_clear()
+    attempt_id = uuid4()
+    topic = topics.publisher().topic(attempt_id, 1)
+    topic.put("started", {})
+    assert topic.finish()
+    assert ids(valkey, attempt_id) == ["1-1"]
+    assert topics.publisher() is topics.publisher()
+    topics.publisher.cache_clear()
