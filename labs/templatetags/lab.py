@@ -53,4 +53,3 @@ def when(value: datetime | None, zone: str = "UTC") -> SafeString:
     return format_html(
         '<time class="num" datetime="{}">{}</time>', local.isoformat(), local.strftime("%Y-%m-%d %H:%M %Z")
     )
-

@@ -75,5 +75,7 @@ def _panes() -> dict[str, str]:
         "time.reading": _("until the first token"),
         "time.writing": _("writing"),
         "time.alt": _("Timeline of the requests; the same figures are in the table."),
+        "order.up": _("Up"),
+        "order.down": _("Down"),
         "form.busy": _("Sent. Please wait."),
     }

@@ -2,11 +2,13 @@
 import { wireForms } from "./forms.js";
 import { RunPanel } from "./run.js";
 import { drawStored } from "./timeline.js";
+import { wireWidgets } from "./widgets.js";
 
 const narrow = matchMedia("(max-width: 52rem)");
 
 function dress() {
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
+  wireWidgets();
   if (narrow.matches) for (const box of document.querySelectorAll("[data-close-narrow]")) box.open = false;
 }
 

@@ -48,7 +48,7 @@ function grid(svg, at, height, us, part) {
   svg.append(make("line", { class: "grid", x1: at, x2: at, y1: 0, y2: height - AXIS_PX + 4 }));
   const anchor = part === 0 ? "start" : part === 1 ? "end" : "middle";
   const text = make("text", { class: "axis", x: at, y: height - 3, "text-anchor": anchor });
-  text.textContent = part === 0 ? "0" : `${Math.round(us / 1000).toLocaleString("en")} ms`;
+  text.textContent = part === 0 ? "0" : us < 10_000_000 ? `${Math.round(us / 1000).toLocaleString("en")} ms` : `${us / 1_000_000} s`;
   svg.append(text);
 }
 
