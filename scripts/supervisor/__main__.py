@@ -63,6 +63,8 @@ def main() -> int:
 
 def prepare(state: StateDir, places: topology.Places, environ: dict[str, str]) -> str:
     """Catalogs, tables, static files, the demo class. Returns the logins as lines of text."""
+    print("LabHub Voice is starting.", flush=True)
+    environ = environ | {"LABHUB_LOG_LEVEL": "WARNING"}
     catalogs = ROOT / "scripts" / "messages"
     if catalogs.exists():
         subprocess.run([catalogs, "compile"], cwd=ROOT, env=environ, check=True)

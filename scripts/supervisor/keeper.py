@@ -91,8 +91,7 @@ class Keeper(Process):
         with child.stdout as lines:
             for line in lines:
                 log.write(line)
-                # The inside of a traceback is for the log; its last line is for the terminal too.
-                if not self.quiet and not line[:1].isspace():
+                if not self.quiet and is_worth_showing(line):
                     self._send_message(line[:LINE_WIDTH])
 
     def _end_when_asked(self) -> None:
@@ -104,6 +103,11 @@ class Keeper(Process):
         signal_group(child.pid, signal.SIGTERM)
         self.forced.wait(GRACE_S)
         signal_group(child.pid, signal.SIGKILL)
+
+
+def is_worth_showing(line: bytes) -> bool:
+    """The terminal gets warnings and errors; the chatter and the inside of a traceback are in the log."""
+    return not line[:1].isspace() and b" INFO " not in line and b" DEBUG " not in line
 
 
 def _fresh_log(path: Path) -> BinaryIO:

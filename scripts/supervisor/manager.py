@@ -21,10 +21,15 @@ from scripts.supervisor.topology import Command
 
 
 class Terminal(Printer):
+    """A message without a name is for the person who started us, and printed as it is."""
+
     def write(self, message: Message) -> None:
         # The terminal may have been closed; that is no reason to leave the children alone.
         with suppress(OSError):
-            super().write(message)
+            if message.name is None:
+                print(message.data, file=self.output, flush=True)
+            else:
+                super().write(message)
 
 
 class Supervisor(Manager):
@@ -52,8 +57,8 @@ class Supervisor(Manager):
         )
         keeper.prepare(self.state, self.stopping, self.forced)
 
-    def say(self, text: str, name: str = "labhub") -> None:
-        self.events.put(Message(type="line", data=text, time=datetime.now(), name=name, colour=None))
+    def say(self, text: str) -> None:
+        self.events.put(Message(type="line", data=text, time=datetime.now(), name=None, colour=None))
 
     def terminate(self) -> None:
         """Each keeper ends its own program: politely, and after its grace for good."""

@@ -38,10 +38,14 @@ class StateDir:
                 fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 if time.monotonic() > deadline:
+                    self.release()
                     return False
                 time.sleep(0.1)
             else:
                 return True
+
+    def release(self) -> None:
+        self._lock.close()
 
     def secret_key_file(self) -> Path:
         """The signing key of this installation, made once. For demo mode only."""
@@ -79,7 +83,11 @@ class StateDir:
             if who is None:
                 processes.pop(name, None)
             else:
-                processes[name] = {"pid": who.pid, "started": who.started, "log": str(self.logs / f"{name}.log")}
+                processes[name] = {
+                    "pid": who.pid,
+                    "started": who.started,
+                    "log": str(self.logs / f"{name}.log"),
+                }
 
         self.update(change)
 

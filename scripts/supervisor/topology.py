@@ -71,9 +71,7 @@ def free_port(first: int = 0) -> int:
 
 
 def environment(state: StateDir, places: Places) -> dict[str, str]:
-    environ = {
-        name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in FOREIGN
-    }
+    environ = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in FOREIGN}
     return environ | {
         "DJANGO_SETTINGS_MODULE": "labhub_voice.settings",
         "LABHUB_DEMO": "1",
@@ -89,13 +87,34 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
         return Command(name, [sys.executable, *words], environ, quiet)
 
     def worker(queue: str, threads: int) -> Command:
-        options = f"-Q {queue} -P threads -c {threads} -n {queue}@%h --without-gossip --without-mingle -l INFO"
-        return python(queue, "-m", "celery", "-A", "labhub_voice", "worker", *options.split())
+        options = (
+            f"-Q {queue} -P threads -c {threads} -n {queue}@%h --without-gossip --without-mingle -l INFO"
+        )
+        return python(
+            queue,
+            "-m",
+            "celery",
+            "--quiet",
+            "--skip-checks",
+            "-A",
+            "labhub_voice",
+            "worker",
+            *options.split(),
+        )
 
     found = [Command("valkey", valkey(state, places.valkey_port), environ, quiet=True)]
     if places.llama_port is not None:
         found.append(python("llama", *llama(state, places.llama_port), quiet=True))
-    web = ["-m", "daphne", "-b", HOST, "-p", str(places.web_port), "--access-log", str(state.logs / "access.log")]
+    web = [
+        "-m",
+        "daphne",
+        "-b",
+        HOST,
+        "-p",
+        str(places.web_port),
+        "--access-log",
+        str(state.logs / "access.log"),
+    ]
     return [
         *found,
         worker("drive", 4),

@@ -47,7 +47,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, endpoint: str | None, log: str, **options: Any) -> None:
         if not settings.DEMO:
-            raise CommandError("The demo class has known people in it: it exists in demo mode only (LABHUB_DEMO=1).")
+            raise CommandError(
+                "The demo class has known people in it: it exists in demo mode only (LABHUB_DEMO=1)."
+            )
         passwords = kept_passwords(settings.STATE_DIR / "demo-logins.json")
         with transaction.atomic():
             course, _ = Course.objects.get_or_create(

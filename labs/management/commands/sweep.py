@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = "Requeues lost runs, ends what is over its limit, repeats wake-ups. One process is enough."
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="sweep once and end")
