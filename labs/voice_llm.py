@@ -157,7 +157,7 @@ def _client(got: argparse.Namespace) -> LlamaClient:
     server = Detached(got.dir).running()
     if server is None:
         raise Unreachable(_("It is not up. Start it with `voice-llm up`."))
-    return LlamaClient(server.url)
+    return LlamaClient(server.url, os.environ.get("LLAMA_API_KEY"))
 
 
 def _save(path: Path, body: bytes) -> None:

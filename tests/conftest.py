@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
+from labs.llama.process import EmbeddedServer
 from tests.live.servers import Valkey
+
+
+@pytest.fixture(scope="session")
+def llama_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """One real llama-server for the whole session: the small model, 2 slots, the lab's flags."""
+    with EmbeddedServer(tmp_path_factory.mktemp("llama")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

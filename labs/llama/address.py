@@ -42,13 +42,13 @@ def normalise_address(url: str) -> str:
         raise BadAddress("url", "this is not an address") from exc
     if parsed.scheme not in _DEFAULT_PORT:
         raise BadAddress("scheme", "the address must begin with http:// or https://")
-    if parsed.userinfo or "@" in parsed.netloc.decode("ascii", "replace"):
+    if parsed.userinfo or "@" in url.partition("://")[2].partition("/")[0]:
         raise BadAddress("userinfo", "the address must not contain a user name or password")
     if parsed.query or parsed.fragment or "?" in url or "#" in url:
         raise BadAddress("query", "the address must not contain ? or #")
     host = _normal_host(parsed.raw_host.decode("ascii").lower())
-    if parsed.port == 0:
-        raise BadAddress("url", "port 0 is not a port")
+    if parsed.port is not None and not 0 < parsed.port < 65536:
+        raise BadAddress("url", "a port is a number from 1 to 65535")
     default = parsed.port in (None, _DEFAULT_PORT[parsed.scheme])
     port = "" if default else f":{parsed.port}"
     path = parsed.raw_path.decode("ascii").rstrip("/")

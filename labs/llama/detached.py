@@ -64,10 +64,12 @@ class Detached:
         server = Running(child.pid, _birth(child.pid) or "", url)
         self._state.write_text(json.dumps(asdict(server)) + "\n")
         try:
-            wait_until_ready(url, child, self.log_path)
+            wait_until_ready(url, child, self.log_path, os.environ.get("LLAMA_API_KEY"))
         except BaseException:
             self.stop()
             raise
+        finally:
+            child.returncode = child.returncode or 0  # it is meant to outlive us; Popen would warn
         return server
 
     def stop(self) -> bool:

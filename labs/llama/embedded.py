@@ -48,7 +48,7 @@ def _run(flags: Flags) -> None:
     if binary:
         key = {"LLAMA_API_KEY": flags.api_key} if flags.api_key else {}
         try:
-            os.execve(binary, [binary, *flags.argv()], {**os.environ, **key})  # noqa: S606  the admin's own path
+            os.execve(binary, [binary, *flags.argv()], {**os.environ, **key})
         except OSError as exc:
             raise CannotStart(f"LABHUB_LLAMA_BINARY={binary} cannot be run: {exc}") from exc
     try:

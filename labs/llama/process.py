@@ -41,11 +41,12 @@ def wait_until_ready(
     base_url: str,
     child: subprocess.Popen[bytes],
     log_path: Path,
+    api_key: str | None = None,
     limit_s: float = START_LIMIT_S,
 ) -> None:
     """Returns when `/health` is ok; CannotStart with the log's end where the child died or time is up."""
     deadline = time.monotonic() + limit_s
-    with LlamaClient(base_url) as client:
+    with LlamaClient(base_url, api_key) as client:
         while time.monotonic() < deadline:
             if child.poll() is not None:
                 raise CannotStart(f"it ended with code {child.returncode}\n{tail(log_path)}")
@@ -107,7 +108,7 @@ class EmbeddedServer:
                 env=environ,
             )
         try:
-            wait_until_ready(self.base_url, self._child, self.log_path)
+            wait_until_ready(self.base_url, self._child, self.log_path, self._api_key)
         except BaseException:
             self.stop()
             raise

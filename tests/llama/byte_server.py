@@ -6,6 +6,7 @@ It keeps no state about HTTP but where the request ends, so that a test can brea
 import contextlib
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -87,16 +88,18 @@ class ByteServer:
     """`script(peer)` runs once the request is there; afterwards the connection is closed. `peers` are in
     the order of arrival; `live` counts connections whose script has not ended."""
 
-    def __init__(self, script: Callable[[Peer], None]) -> None:
+    def __init__(self, script: Callable[[Peer], None], tls: ssl.SSLContext | None = None) -> None:
         self.peers: list[Peer] = []
         self._script = script
+        self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._threads: list[threading.Thread] = []
         self._arrived = threading.Condition()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if self._tls else "http"
+        return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property
     def live(self) -> int:
@@ -140,6 +143,9 @@ class ByteServer:
             thread.start()
 
     def _serve(self, peer: Peer) -> None:
-        with peer.sock, contextlib.suppress(OSError):
+        with contextlib.ExitStack() as closing, contextlib.suppress(OSError):
+            closing.enter_context(peer.sock)
+            if self._tls:
+                peer.sock = closing.enter_context(self._tls.wrap_socket(peer.sock, server_side=True))
             peer.read_request()
             self._script(peer)

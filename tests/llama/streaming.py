@@ -27,8 +27,8 @@ def opened(script: Script, limits: Limits = PATIENT) -> Iterator[tuple[ByteServe
         yield server, stream
 
 
-def wait_until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
+def wait_until(condition: Callable[[], bool], limit_s: float = LIMIT_S, poll_s: float = 0.001) -> None:
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.001)
+        time.sleep(poll_s)
