@@ -10,7 +10,7 @@ from labs.grading.sane import Fault
 from labs.measure.pace import Pace
 from labs.measure.prefix import SLACK_TOKENS
 from labs.measure.recording import Recording, ServerFacts
-from labs.text import Json, N_
+from labs.text import N_, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,8 @@ def still_busy(twin: Recording, look: Recording | None) -> Fault | None:
 
 def ran_to_end(recording: Recording, max_tokens: int, look: Recording | None) -> Fault | None:
     """An ask whose connection stays open, unread: the server must have written all that was allowed."""
+    if recording.figures.end != "held":
+        return Fault(N_("The request had ended by itself before the loop was left."))
     after = recording.prompt_tokens_after
     if after is None:
         row = slot_row(look, recording.slot)
@@ -129,7 +131,7 @@ def ran_to_end(recording: Recording, max_tokens: int, look: Recording | None) ->
     if after - recording.n < max_tokens - SLACK_TOKENS:
         return Fault(
             N_(
-                "The unread request stopped after %(written)s of %(allowed)s tokens, though its connection stayed open.",
+                "The unread request stopped after %(written)s of %(allowed)s tokens, though it was still connected.",
                 written=after - recording.n,
                 allowed=max_tokens,
             )

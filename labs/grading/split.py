@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labs.grading.sane import Fault
+from labs.grading.sane import Fault, alone, first_fault, ours, uncached, whole
 from labs.measure.figures import read_figures
-from labs.measure.recording import Frame, Recording
+from labs.measure.recording import Frame, Recording, RunRecord
 from labs.text import N_
 
 # A shorter wait could be the network or the tokenizer: nothing to be taught with it (lab.md 3).
 LEAST_WAIT_US = 200_000
+PART_SHARE, REST_SLACK_US = 0.10, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,12 @@ class Parts:
     wait_us: int
     prefill_us: int
     rest_us: int
+
+    def to_json(self) -> dict[str, int]:
+        return {"wait": self.wait_us, "prefill": self.prefill_us, "rest": self.rest_us}
+
+
+NOTHING = Parts(0, 0, 0)
 
 
 def read_parts(recording: Recording) -> Parts | None:
@@ -46,6 +53,18 @@ def has_waited(recording: Recording) -> Fault | None:
     return None
 
 
+def wait_fault(run: RunRecord, key: str) -> Fault | None:
+    """Why the ask `key`, which should have waited for its slot, cannot be split."""
+    ask = run[key]
+    return first_fault(alone(run), ours(ask), whole(ask), uncached(ask), has_waited(ask))
+
+
+def hidden_us(recording: Recording) -> int | None:
+    """How much too short the TTFT would be if the first role frame counted. None without either frame."""
+    seen = recording.figures
+    return None if seen.ttft_us is None or seen.role_us is None else seen.ttft_us - seen.role_us
+
+
 def no_first_token(*recordings: Recording) -> Fault | None:
     """An answer without visible text has no first token; its TTFT is none, not 0."""
     if any(recording.figures.ttft_us is None for recording in recordings):
@@ -53,8 +72,10 @@ def no_first_token(*recordings: Recording) -> Fault | None:
     return None
 
 
-def within_share(answer_us: float, truth_us: float, share: float) -> bool:
-    return abs(answer_us - truth_us) <= share * abs(truth_us)
+def is_near(part: str, said_us: float, parts: Parts) -> bool:
+    """Wait and prefill within 10 % of the stored figures, the rest within 10 ms (lab.md 3)."""
+    truth_us = parts.to_json()[part]
+    return abs(said_us - truth_us) <= (REST_SLACK_US if part == "rest" else PART_SHARE * truth_us)
 
 
 def within(answer: float, truth: float, slack: float) -> bool:

@@ -10,15 +10,22 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
-from labs.grading.claim import Claim
-from labs.grading.freed import Cut, not_freed, ran_to_end, read_cut, slot_row, still_busy
-from labs.grading.sane import Fault, alone, first_fault
 from labs.grading.split import within
+from labs.grading.stops import (
+    control_evidence,
+    cut_evidence,
+    cut_fault,
+    cut_of,
+    how_it_went,
+    saved,
+    way_fault,
+)
 from labs.measure.plan import Ask, Close, Get, Hold, Plan
 from labs.measure.prefix import SLACK_TOKENS
 from labs.measure.recording import RunRecord
-from labs.steps import corpus, snippets
+from labs.steps import corpus, snippets, tables
 from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
+from labs.steps.claims import barge_in as claims
 from labs.steps.fields import MaxTokensField, TokensField
 from labs.steps.prompts import as_text, with_documents
 from labs.text import N_, Json
@@ -91,20 +98,10 @@ class CutRound(Round):
         if run is None:
             return
         guesses = {"writing": answers["short_tokens"], "reading": answers["long_tokens"]}
-        for key, claim in (("writing", CUT_WRITING), ("reading", CUT_READING)):
-            cut, shown = read_cut(run[key], ALLOWED, run.server), run[key].figures.predicted_n or 0
-            params = {"guess": guesses[key], "shown": shown, "after": cut.after_cut or 0, **_freed_in(cut)}
-            yield claim.settle(
-                cut_fault(run, key),
-                True,
-                N_(
-                    "You guessed %(guess)s tokens; it had written %(shown)s. The slot was free %(freed)s ms after the "
-                    "close (expected within %(limit)s ms), with %(after)s tokens of work after it.",
-                    **params,
-                ),
-                N_("No guess was made."),
-                {**_evidence(run, key, cut), "guess": guesses[key]},
-            )
+        for key, claim in (("writing", claims.CUT_WRITING), ("reading", claims.CUT_READING)):
+            went = how_it_went(run, key, cut_of(run, key, ALLOWED), guesses[key])
+            evidence = {**cut_evidence(run, key, ALLOWED), "guess": guesses[key]}
+            yield claim.settle(cut_fault(run, key, ALLOWED), True, went, went, evidence)
 
 
 class StopForm(StepForm):
@@ -124,7 +121,9 @@ class StopForm(StepForm):
     next_turn_tokens = MaxTokensField(
         label=_("How many tokens may the next turn write (8 to 64)?"),
         initial=8,
-        help_text=_("It is asked on the other slot and then on the same one, while a request is held. Not marked."),
+        help_text=_(
+            "It is asked on the other slot and then on the same one, while a request is held. Not marked."
+        ),
     )
 
 
@@ -140,24 +139,17 @@ class Stop(Round):
         run = seen["cut"].run
         if run is None:
             return shown
-        ask = run["writing"]
-        table = Exhibit(
-            _("Your short prompt of the first round"),
-            "table",
-            head=(_("what"), _("tokens")),
-            rows=[
-                (str(_("in the prompt (N)")), ask.n),
-                (str(_("in the slot when it was free: prompt and answer")), ask.prompt_tokens_after),
-                (str(_("allowed for the answer (max_tokens)")), ALLOWED),
-            ],
-        )
-        return [*shown, table]
+        return [*shown, tables.slot_content(run["writing"], ALLOWED)]
 
     def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
         run = seen["cut"].run
-        saved = None if run is None else _saved(run)
+        not_written = None if run is None else saved(run, "writing", ALLOWED)
         right = [key for key, snippet in snippets.SNIPPETS.items() if snippet.stops]
-        return {"stops": right, "saved_tokens": ALLOWED if saved is None else saved, "next_turn_tokens": 8}
+        return {
+            "stops": right,
+            "saved_tokens": ALLOWED if not_written is None else not_written,
+            "next_turn_tokens": 8,
+        }
 
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
         turn = _story(challenge["next"])
@@ -213,36 +205,35 @@ class Stop(Round):
     def grade(self, seen: Seen) -> Iterator[Check]:
         answers, run, cut = seen[self.key].answers, seen[self.key].run, seen["cut"].run
         if cut is not None:
-            saved = _saved(cut)
-            yield SAVED.settle(
-                cut_fault(cut, "writing"),
-                saved is not None and within(answers["saved_tokens"], saved, SLACK_TOKENS),
-                N_("Right: closing saved the server %(saved)s of 200 tokens.", saved=saved or 0),
+            not_written = saved(cut, "writing", ALLOWED)
+            yield claims.SAVED.settle(
+                cut_fault(cut, "writing", ALLOWED),
+                not_written is not None and within(answers["saved_tokens"], not_written, SLACK_TOKENS),
+                N_("Right: closing saved the server %(saved)s of 200 tokens.", saved=not_written or 0),
                 N_(
                     "You said %(said)s; see how many tokens stood in the slot and how many of them were the prompt.",
                     said=answers["saved_tokens"],
                 ),
-                {**_evidence(cut, "writing", read_cut(cut["writing"], ALLOWED, cut.server)), "saved": saved},
+                {
+                    **cut_evidence(cut, "writing", ALLOWED),
+                    "saved": not_written,
+                    "said": answers["saved_tokens"],
+                },
             )
         if run is None:
             return
-        faults = snippet_faults(run)
+        allowed = {"break": BREAK_TOKENS, "stall": twin_tokens(cut)}
         for key, snippet in snippets.SNIPPETS.items():
             chosen = key in answers["stops"]
-            figures = read_cut(run[key], ALLOWED, run.server)
-            yield CHOICES[key].settle(
-                faults[key],
+            yield claims.CHOICES[key].settle(
+                way_fault(run, key, ALLOWED, BREAK_TOKENS),
                 chosen == snippet.stops,
                 snippet.said_right,
                 snippet.said_wrong,
                 {
-                    **_evidence(run, key, figures),
+                    **cut_evidence(run, key, allowed.get(key, ALLOWED)),
                     "said": chosen,
-                    "control": {
-                        "look": slot_row(run.get("look-again"), run["stall"].slot),
-                        "same_slot_waited_us": run["same"].figures.headers_us,
-                        "other_slot_waited_us": run["other"].figures.headers_us,
-                    },
+                    "control": control_evidence(run),
                 },
             )
 
@@ -254,26 +245,6 @@ def twin_tokens(run: RunRecord | None) -> int:
     wanted = TWIN_TOKENS if not us_per_token else round(TWIN_US / us_per_token)
     room = run.server.n_ctx if run is not None else 0
     return max(min(wanted, room - 2 * SHORT_TOKENS) if room else wanted, BREAK_TOKENS)
-
-
-def cut_fault(run: RunRecord, key: str) -> Fault | None:
-    return first_fault(alone(run), not_freed(run[key], read_cut(run[key], ALLOWED, run.server)))
-
-
-def snippet_faults(run: RunRecord) -> dict[str, Fault | None]:
-    """For each snippet why this run does not show what it does.
-
-    'It stops' needs the twin that was still busy; 'it runs on' needs a close in the same run that did stop.
-    """
-    quiet, closed, left = alone(run), cut_fault(run, "close"), cut_fault(run, "leave")
-    busy = still_busy(run["stall"], run.get("look-again"))
-    ran_on = ran_to_end(run["break"], BREAK_TOKENS, run.get("break-end"))
-    return {
-        "close": first_fault(quiet, closed, busy),
-        "leave": first_fault(quiet, left, busy),
-        "break": first_fault(quiet, ran_on, closed),
-        "stall": first_fault(quiet, busy, closed),
-    }
 
 
 def _cut(key: str, messages: tuple[dict[str, str], ...], n: int, after_ms: int) -> Ask:
@@ -289,57 +260,13 @@ def _cut(key: str, messages: tuple[dict[str, str], ...], n: int, after_ms: int) 
     )
 
 
-def _saved(run: RunRecord) -> int | None:
-    """Of the allowed tokens, how many the server did not write."""
-    written = read_cut(run["writing"], ALLOWED, run.server).written
-    return None if written is None else ALLOWED - written
-
-
-def _freed_in(cut: Cut) -> Json:
-    return {"freed": round((cut.freed_us or 0) / 1000), "limit": round(cut.limit_us / 1000)}
-
-
-def _evidence(run: RunRecord, key: str, cut: Cut) -> Json:
-    ask = run[key]
-    return {
-        "saw": {
-            **cut.to_json(),
-            "n": ask.n,
-            "ttft_us": ask.figures.ttft_us,
-            "predicted_n": ask.figures.predicted_n,
-            "prompt_tokens_after": ask.prompt_tokens_after,
-            "id_task": ask.id_task,
-            "log_cancel": ask.log_cancel,
-            "log_readable": ask.log_readable,
-        },
-        "rule": "our task gone from /slots, before the answer's natural end",
-        "limit": {"us": cut.limit_us, "allowed_tokens": ALLOWED},
-    }
-
-
-CUT_WRITING = Claim("cut-writing", "cut", N_("Closed while it wrote"), 2)
-CUT_READING = Claim("cut-reading", "cut", N_("Closed while it read the prompt"), 2)
-SAVED = Claim(
-    "saved",
-    "cut",
-    N_("What closing saved"),
-    2,
-    (
-        N_("The slot holds the prompt and what was written of the answer."),
-        N_("Written = tokens in the slot - N. Saved = 200 - written."),
-    ),
-)
-CHOICES = {
-    key: Claim(f"stop-{key}", "stop", snippet.claim, 1, snippet.hints) for key, snippet in snippets.SNIPPETS.items()
-}
-
-
 class BargeIn(Step):
     key, order, points = "barge-in", 8, 10
     title = N_("Closing is cancelling")
-    goal = N_("Close a stream in the middle, see the slot fall idle, and tell which code really stops the server.")
-    rounds: Sequence[Round] = (CutRound(), Stop())
-    needs = frozenset({"cancel"})
+    goal = N_(
+        "Close a stream in the middle, see the slot fall idle, and tell which code really stops the server."
+    )
+    rounds = (CutRound(), Stop())
     budget_ms = 6_000
 
     def examples(self) -> Sequence[Example]:

@@ -36,6 +36,13 @@ class RoundSeen:
 class Seen(dict[str, RoundSeen]):
     """The rounds locked so far, by key, in order."""
 
+    def run_of(self, key: str) -> RunRecord:
+        """The run of a round that must have been recorded before a later one opened. Raises ValueError."""
+        run = self[key].run
+        if run is None:
+            raise ValueError(f"round {key!r} has no accepted run")
+        return run
+
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
@@ -45,7 +52,7 @@ class Exhibit:
     kind: Literal["prompt", "code", "table"]
     text: str = ""
     head: Sequence[StrOrPromise] = ()
-    rows: Sequence[Sequence[str | int | float | None]] = ()
+    rows: Sequence[Sequence[StrOrPromise | int | float | None]] = ()
     note: StrOrPromise = ""
 
 
@@ -145,7 +152,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A worked case that the generic step test grades: `seen()` builds it, `verdicts` are the claimed ones by check key.
+    """A worked case that the generic step test grades. `seen()` builds it; `verdicts` are the claimed ones by check.
 
     `kind`: 'pass'; 'fail' differs from the pass example in the answers alone; 'inconclusive' in the server alone.
     """

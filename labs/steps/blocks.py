@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labs.steps.prompts import RULE
+from labs.text import Json
 
 RULE_BLOCK, FIRST, SECOND, CLOCK, QUESTION = "rule", "documents-1", "documents-2", "clock", "question"
 BLOCKS = (RULE_BLOCK, FIRST, SECOND, CLOCK, QUESTION)
@@ -71,3 +72,18 @@ def draw_clocks(rng: random.Random) -> tuple[str, str]:
     second = rng.choice([h for h in range(24) if h // 10 != first // 10 and h % 10 != first % 10])
     minute, later = rng.sample(range(60), 2)
     return f"{first:02}:{minute:02}:{rng.randrange(60):02}", f"{second:02}:{later:02}:{rng.randrange(60):02}"
+
+
+def first_change(clock: str, other: str, tokens: Sequence[Json]) -> int:
+    """Where two prompts with these clocks part: the token that holds the first differing character.
+
+    `tokens` are those of the prompt with `clock`; without any, a guess.
+    """
+    at = next((i for i, (a, b) in enumerate(zip(clock, other, strict=True)) if a != b), 0)
+    until = "".join(t["text"] for t in tokens).find(clock) + at
+    end = 0
+    for i, token in enumerate(tokens):
+        end += len(token["text"])
+        if end > until:
+            return i
+    return 10

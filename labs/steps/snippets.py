@@ -53,7 +53,9 @@ listen_to_the_user()            # `lines` and `response` live on
 """,
         False,
         N_("break out of the loop"),
-        N_("Right: the iterator and the response live on, so the connection stays open and the server runs to its end."),
+        N_(
+            "Right: the iterator and the response live on, so the connection stays open and the server runs to its end."
+        ),
         N_("The loop ends, but the connection does not: here the server wrote all that it was allowed."),
         _RUNS_ON_HINTS,
     ),
@@ -83,7 +85,9 @@ listen_to_the_user()
         True,
         N_("response.close()"),
         N_("Right: closing the response closes the connection, and the server cancels the task."),
-        N_("This closes the connection: in your run the slot was free soon after, long before the answer's end."),
+        N_(
+            "This closes the connection: in your run the slot was free soon after, long before the answer's end."
+        ),
         _STOPS_HINTS,
     ),
     "leave": Snippet(

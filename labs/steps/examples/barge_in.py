@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from labs.grading.checks import Verdict
 from labs.steps import recorded
 from labs.steps.base import Example, Step
-from labs.steps.examples import ModelServer, played, with_verdict
+from labs.steps.examples import played, with_verdict
+from labs.steps.examples.server import ModelServer
 
 KEYS = ("cut-writing", "cut-reading", "saved", "stop-break", "stop-stall", "stop-close", "stop-leave")
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
@@ -44,7 +45,9 @@ def examples(step: Step) -> Sequence[Example]:
             with_verdict(KEYS, OPEN),
             server=ModelServer(notices_close=False),
         ),
-        played(step, "no /slots", "inconclusive", with_verdict(KEYS, OPEN), server=ModelServer(has_slots=False)),
+        played(
+            step, "no /slots", "inconclusive", with_verdict(KEYS, OPEN), server=ModelServer(has_slots=False)
+        ),
         played(
             step,
             "a stranger on the server",

@@ -65,10 +65,7 @@ class Timing:
                 delta = {"content": WORDS[i % len(WORDS)]}
                 yield (
                     self.first_us + i * self.us_per_token[1],
-                    {
-                        "choices": [{"delta": delta, "finish_reason": None}],
-                        "timings": self.timings(i + 1),
-                    },
+                    {"choices": [{"delta": delta, "finish_reason": None}], "timings": self.timings(i + 1)},
                 )
         yield self.end_us, {"choices": [{"delta": {}, "finish_reason": "length"}]}
         written = self.max_tokens if self.writes_text else 1

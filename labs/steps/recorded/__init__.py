@@ -1,4 +1,4 @@
-"""Examples recorded from a real server: one JSON file each, `<step>.<name>.json`, written by scripts/record-examples."""
+"""Examples recorded from a real server, one JSON file each: `<step>.<name>.json`, as `to_json` writes them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,80 @@
+"""Tables of a student's own figures, for the questions asked about them. They hold figures, never the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+from labs.measure.recording import Recording, RunRecord
+from labs.steps.base import Exhibit
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+def in_ms(us: float | None) -> float:
+    """Microseconds as milliseconds with one decimal; 0.0 for None."""
+    return round((us or 0) / 1000, 1)
+
+
+def moments(ask: Recording) -> Exhibit:
+    """When what happened to an ask, on the run's clock: so every duration must be worked out."""
+    seen, sent_us = ask.figures, ask.sent_at_us
+    at_us = [
+        (_("the request's last byte left"), 0),
+        (_("the answer's headers arrived"), seen.headers_us),
+        (_("the first role frame arrived"), seen.role_us),
+        (_("the first visible text arrived"), seen.first_token_us),
+        (_("the stream ended"), seen.end_us),
+    ]
+    return Exhibit(
+        _("Your second request, on the run's clock"),
+        "table",
+        head=(_("what"), _("at, ms")),
+        rows=[(what, None if us is None else in_ms(sent_us + us)) for what, us in at_us],
+        note=_("The server sends the headers when the slot begins to work on the request."),
+    )
+
+
+def timings(ask: Recording) -> Exhibit:
+    names = ("cache_n", "prompt_n", "prompt_ms", "predicted_n", "predicted_ms")
+    shown = {name: getattr(ask.figures, name) for name in names}
+    return Exhibit(_("What the server says of it (timings)"), "code", json.dumps(shown, indent=1))
+
+
+def cache_counters(run: RunRecord, names: Mapping[str, StrOrPromise]) -> Exhibit:
+    """`names` maps an ask's key to what to call it."""
+    return Exhibit(
+        _("What your first round measured"),
+        "table",
+        head=(_("request"), _("prompt tokens (N)"), "cache_n", "prompt_n"),
+        rows=[
+            (name, run[key].n, run[key].figures.cache_n, run[key].figures.prompt_n)
+            for key, name in names.items()
+        ],
+    )
+
+
+def clocks(first: str, second: str) -> Exhibit:
+    return Exhibit(
+        _("The clock in this round"),
+        "table",
+        head=(_("request"), _("time")),
+        rows=[(_("first"), first), (_("second"), second)],
+    )
+
+
+def slot_content(ask: Recording, allowed: int) -> Exhibit:
+    return Exhibit(
+        _("Your short prompt of the first round"),
+        "table",
+        head=(_("what"), _("tokens")),
+        rows=[
+            (_("in the prompt (N)"), ask.n),
+            (_("in the slot when it was free: prompt and answer"), ask.prompt_tokens_after),
+            (_("allowed for the answer (max_tokens)"), allowed),
+        ],
+    )
