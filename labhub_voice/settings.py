@@ -139,7 +139,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1,
-    "socket_timeout": 5,
+    "socket_timeout": 2.5,
     "retry_on_timeout": False,
     "visibility_timeout": 3600,
     # Wake-ups are worth nothing when they are old; the sweep repeats them.
@@ -161,10 +161,11 @@ LABHUB_IDLE_S = env.number("LABHUB_IDLE_S", 20)
 LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
 LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
 LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
-# Times of the live hub, in seconds: states asked from the database, rights checked, pings sent.
+# Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.
 LABHUB_LIVE_STATE_S = env.number("LABHUB_LIVE_STATE_S", 2)
 LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 15)
 LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)
+LABHUB_LIVE_SLOW_S = env.number("LABHUB_LIVE_SLOW_S", 30)
 LABHUB_ALLOW_LOCAL_ENDPOINTS = env.flag("LABHUB_ALLOW_LOCAL_ENDPOINTS", DEMO)
 
 LOGGING = {
