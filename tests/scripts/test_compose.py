@@ -1,0 +1,66 @@
+"""docker-compose.yml says the same as scripts/run, with no secret in it and nothing open to the network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from labs.llama.flags import Flags
+from scripts.supervisor.state import StateDir
+from scripts.supervisor.topology import choose_places, commands
+from tests.scripts.running import ROOT
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def compose() -> Json:
+    found: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return found
+
+
+def test_the_same_processes(compose: Json, tmp_path: Path) -> None:
+    local = {command.name for command in commands(StateDir(tmp_path), choose_places(None), {})}
+    assert set(compose["services"]) == local | {"postgres", "migrate"}
+
+
+@pytest.mark.parametrize("queue", ["drive", "background"])
+def test_the_same_workers(compose: Json, tmp_path: Path, queue: str) -> None:
+    (local,) = [c for c in commands(StateDir(tmp_path), choose_places(None), {}) if c.name == queue]
+    ours = local.words[local.words.index("worker") : local.words.index("-l")]
+    assert compose["services"][queue]["command"].split()[3:] == ours
+
+
+def test_the_same_llama_server(compose: Json) -> None:
+    service = compose["services"]["llama"]
+    words = list(service["command"])
+    assert words[-2:] == ["--log-file", "/var/log/llama/server.log"]
+    model = words[words.index("--model") + 1]
+    flags = Flags(port=8080, model=Path(model), threads=2, host="0.0.0.0", slot_save_path=Path("/slots"))
+    assert words[:-2] == flags.argv()
+    assert (service["cpus"], service["mem_limit"]) == (2, "2g")
+
+
+def test_only_the_web_port_is_published_and_on_loopback(compose: Json) -> None:
+    published = {
+        name: service["ports"] for name, service in compose["services"].items() if "ports" in service
+    }
+    assert list(published) == ["web"]
+    assert all(port.startswith("127.0.0.1:") for port in published["web"])
+
+
+def test_secrets_come_from_files(compose: Json) -> None:
+    for service in compose["services"].values():
+        for name in service.get("environment", {}):
+            if re.search("KEY|PASSWORD|DATABASE_URL", name):
+                assert name.endswith("_FILE"), name
+    assert all(set(secret) == {"file"} for secret in compose["secrets"].values())
+
+
+def test_everything_that_answers_is_asked_for_its_health(compose: Json) -> None:
+    for name, service in compose["services"].items():
+        assert name == "migrate" or "healthcheck" in service
