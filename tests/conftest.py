@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from labs.llama.process import EmbeddedServer
+from labs.models import Course, Enrolment, Role
 from tests.live.servers import Valkey
 
 
@@ -31,3 +33,32 @@ def valkey(valkey_server: Valkey, settings: Settings) -> Valkey:
         client.flushall()
     settings.REDIS_URL = valkey_server.url
     return valkey_server
+
+
+@pytest.fixture
+def course(db: None) -> Course:
+    return Course.objects.create(slug="voice", title="Voice lab", language="ko")
+
+
+@pytest.fixture
+def owner(course: Course) -> User:
+    """Who the attempt belongs to."""
+    user = User.objects.create_user("owner", password="owner-password")
+    Enrolment.objects.create(user=user, course=course)
+    return user
+
+
+@pytest.fixture
+def member(course: Course) -> User:
+    """Who may look: the course's instructor."""
+    user = User.objects.create_user("member", password="member-password")
+    Enrolment.objects.create(user=user, course=course, role=Role.INSTRUCTOR)
+    return user
+
+
+@pytest.fixture
+def outsider(course: Course) -> User:
+    """Who must not: a student of another course."""
+    user = User.objects.create_user("outsider", password="outsider-password")
+    Enrolment.objects.create(user=user, course=Course.objects.create(slug="other", title="Other"))
+    return user
