@@ -1,0 +1,1 @@
+"""The stopwatch's own accuracy: `scripts/bench-measure` (docs/bench-measure.md)."""
