@@ -30,7 +30,7 @@ from labs.steps.fields import MaxTokensField, TokensField
 from labs.steps.prompts import as_text, with_documents
 from labs.text import N_, Json
 
-SHORT_TOKENS, LONG_TOKENS, LONG_DOCUMENTS = 40, 260, 7
+SHORT_TOKENS, LONG_TOKENS, LONG_DOCUMENTS = 40, 270, 7
 CUT_AFTER_MS, ALLOWED = 500, 200
 STOP_AFTER_MS, SHUT_AFTER_MS = 300, 500
 BREAK_TOKENS = 48  # more than 0.3 s of writing, and soon at its end
@@ -78,7 +78,7 @@ class CutRound(Round):
         long = with_documents(challenge["documents"], challenge["question"])
         return [
             Exhibit(_("The short prompt, about 40 tokens"), "prompt", as_text(_story(challenge["topic"]))),
-            Exhibit(_("The long prompt, about 260 tokens"), "prompt", as_text(long)),
+            Exhibit(_("The long prompt, about 270 tokens"), "prompt", as_text(long)),
         ]
 
     def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:

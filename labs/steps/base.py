@@ -122,6 +122,8 @@ class Round:
     key: ClassVar[str]
     title: ClassVar[Text]
     Form: ClassVar[type[StepForm]]
+    # Names of answers that the form of the student's next attempt begins with.
+    keeps: ClassVar[frozenset[str]] = frozenset()
 
     def challenge(self, rng: random.Random, seen: Seen) -> Json:
         """This student's own inputs, drawn from `rng` (seeded per student, step and charged attempt)."""
@@ -134,6 +136,10 @@ class Round:
     def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
         """What the form asks about. Never holds the answer itself."""
         return ()
+
+    def files(self, challenge: Json, seen: Seen) -> Mapping[str, str]:
+        """What the round hands out for a terminal, by file name."""
+        return {}
 
     def sample(
         self, challenge: Json, seen: Seen, tokens: Mapping[str, Sequence[Json]] | None = None
@@ -167,6 +173,8 @@ class Step:
     key: ClassVar[str]
     order: ClassVar[int]
     points: ClassVar[int]
+    # What its checks can give on top of `points`.
+    bonus: ClassVar[int] = 0
     version: ClassVar[int] = 1
     title: ClassVar[Text]
     goal: ClassVar[Text]
@@ -175,6 +183,8 @@ class Step:
     needs: ClassVar[frozenset[str]] = frozenset()
     # What one clean pass of all rounds may cost the server (lab.md, 'A budget of machine time').
     budget_ms: ClassVar[int]
+    # A bundle under static/ that its page loads beside the lab's own script, and that may run Python in the browser.
+    bundle: ClassVar[str] = ""
 
     def round(self, key: str) -> Round:
         """Raises KeyError."""

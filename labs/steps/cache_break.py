@@ -22,7 +22,7 @@ from labs.steps.prompts import as_text
 from labs.text import N_, Json, Text
 
 DOCUMENTS = 7
-PROMPT_TOKENS, TAIL_TOKENS = 290, 50
+PROMPT_TOKENS, TAIL_TOKENS = 280, 50
 PLACES = [
     ("front", _("in front of everything")),
     ("between", _("between the documents and the question")),

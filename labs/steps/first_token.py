@@ -128,7 +128,8 @@ class Mark(Round):
 
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
         busy = (
-            {"role": "user", "content": "Tell me a long story about the keeper of a lighthouse and a whale."},
+            {"role": "system", "content": "Tell long stories."},
+            {"role": "user", "content": "Tell me about a lighthouse and a whale."},
         )
         waits = with_documents(challenge["documents"], seen["predict"].challenge["question"])
         return Plan(
@@ -140,7 +141,7 @@ class Mark(Round):
                     cache=False,
                     ignore_eos=True,
                     end=Hold(until="waits", read=True),
-                    about_prompt_tokens=45,
+                    about_prompt_tokens=28,
                     title=N_("A long answer keeps the slot busy"),
                 ),
                 Ask(

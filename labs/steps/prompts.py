@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-RULE = "You are the voice of a library. Answer in one short sentence, from these notes."
+RULE = "Answer in one short sentence from these notes."
 
 
 def with_documents(documents: Sequence[str], question: str) -> tuple[dict[str, str], ...]:

@@ -85,5 +85,5 @@ def documents(rng: random.Random, count: int) -> list[str]:
 
 
 def question(rng: random.Random, count: int) -> str:
-    """A question that one of the first `count` documents answers."""
-    return rng.choice(QUESTIONS[:count])
+    """A question that one of the first `count` documents answers, with a reader's number that makes it one's own."""
+    return f"Reader {rng.randrange(1000, 10_000)}: {rng.choice(QUESTIONS[:count])}"

@@ -6,24 +6,36 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from labs.grading.checks import Verdict
+from labs.measure.plan import Plan
+from labs.measure.recording import RunRecord
 from labs.steps.base import Example, RoundSeen, Seen, Step
 from labs.steps.examples.server import SANE, ModelServer
 from labs.steps.fields import as_post
+from labs.text import Json
 
 # By round and field: what the student posts instead of the sample, or a function of the sample's value and the
 # challenge.
 Answers = Mapping[str, Mapping[str, Any]]
 
 
-def play(step: Step, server: ModelServer = SANE, answers: Answers | None = None, seed: int = 7) -> Seen:
-    """All rounds of the step in order. Raises ValueError where a form refuses the answers."""
+class Server(Protocol):
+    """What a step is played against: the model, or an adapter to a real server."""
+
+    def pieces(self, messages: Sequence[Mapping[str, str]]) -> list[Json]: ...
+    def run(self, plan: Plan, rng: random.Random) -> RunRecord: ...
+
+
+def play(
+    step: Step, server: Server = SANE, answers: Answers | None = None, seed: int = 7, rounds: int | None = None
+) -> Seen:
+    """The step's first `rounds` rounds, or all. Raises ValueError where a form refuses the answers."""
     seen = Seen()
-    for round_ in step.rounds:
+    for round_ in step.rounds[:rounds]:
         rng = random.Random(f"{step.key}:{round_.key}:{seed}")  # noqa: S311
         challenge = round_.challenge(rng, seen)
         tokens = {name: server.pieces(m) for name, m in round_.tokenise(challenge).items()}
