@@ -16,7 +16,7 @@ from scripts.supervisor.state import StateDir
 HOST = "127.0.0.1"
 FIRST_WEB_PORT = 8000
 # Left over in someone's shell, these would let the demo write into another project's database or broker.
-FOREIGN = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY")
+FOREIGN = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "LLAMA_API_KEY")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from labhub_voice import env
 from labs.llama.address import check_address
 from labs.models import Course, Endpoint, Enrolment, Role
 
@@ -103,4 +104,5 @@ def register(url: str, log: str) -> None:
         found.base_url, found.state, found.detail = address, Endpoint.State.UNKNOWN, ""
         found.facts, found.probed_at = {}, None
     found.log_path = log
+    found.api_key = env.text("LABHUB_ENDPOINT_KEY", "")
     found.save()
