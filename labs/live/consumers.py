@@ -19,21 +19,22 @@ from labs.live.rights import LOGGED_OUT, NOT_FOUND
 from labs.live.status import Status, statuses
 from labs.models import Attempt
 
-TOO_TALKATIVE = 1008
+TOO_TALKATIVE = 4008
 WORDS_ALLOWED = 50
 
 
 class AttemptConsumer(AsyncWebsocketConsumer):
     """`ws/attempts/<uuid>/?after=<run>.<seq>`: a `state`, then the events after `after`, and news as it comes.
 
-    Closes with 4401 (log in), 4404 (no such attempt, or not yours), 4403 (no longer enrolled), 1013 (come back
-    and resume), 1008 (it talks: clients have nothing to say here). `ping` comes every ten seconds.
+    Closes with 4401 (log in), 4404 (no such attempt, or not yours), 4403 (no longer enrolled), 4013 or without
+    a code (come back and resume), 4008 (it talks: clients have nothing to say). `ping` comes every ten seconds.
     """
 
     follower: Follower | None = None
     words = 0
 
     async def connect(self) -> None:
+        outbox = outbox_for(self.scope.get("labhub.send", self.base_send))
         await self.accept()  # a code for the page needs an open socket
         user = self.scope["user"]
         if user.is_anonymous:
@@ -50,7 +51,7 @@ class AttemptConsumer(AsyncWebsocketConsumer):
         self.follower = Follower(
             attempt_id=attempt.pk,
             claim=Claim(user.pk, attempt.user_id, attempt.course_id, self.scope["session"].session_key),
-            outbox=outbox_for(self.scope.get("labhub.send", self.base_send)),
+            outbox=outbox,
             position=EventId.parse(after),
         )
         self.follower.show(status)
@@ -58,7 +59,7 @@ class AttemptConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.words += 1
-        if self.words > WORDS_ALLOWED:
+        if self.words == WORDS_ALLOWED + 1:
             await self.close(TOO_TALKATIVE)
 
     async def disconnect(self, code: int) -> None:

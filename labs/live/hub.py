@@ -28,8 +28,7 @@ log = logging.getLogger(__name__)
 # The reader's pause after news. It lets a burst of many streams arrive as one reply.
 GATHER_S = 0.001
 RETRY_S = 0.5
-SLOW_S = 30.0
-TRY_AGAIN_LATER = 1013
+TRY_AGAIN_LATER = 4013  # autobahn sends 1000 and 3000 to 4999 only
 
 
 class Hub:
@@ -110,7 +109,7 @@ class Hub:
     async def _bring_on(self, feed: Feed, follower: Follower) -> None:
         """Reads for one socket until it is where the reader is."""
         while follower in feed.followers and not follower.live:
-            if not await drained(follower.outbox, SLOW_S):
+            if not await drained(follower.outbox, settings.LABHUB_LIVE_SLOW_S):
                 follower.outbox.close(TRY_AGAIN_LATER)
                 return
             try:

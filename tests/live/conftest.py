@@ -24,6 +24,7 @@ def live_settings(valkey: Valkey) -> dict[str, str]:
         "LABHUB_LIVE_STATE_S": "0.4",
         "LABHUB_LIVE_RIGHTS_S": "0.5",
         "LABHUB_LIVE_PING_S": "0.5",
+        "LABHUB_LIVE_SLOW_S": "60",
     }
 
 
@@ -51,7 +52,8 @@ def own_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
 def own_site(
     transactional_db: None, own_valkey: Valkey, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    with Daphne(tmp_path_factory.mktemp("own-daphne"), live_settings(own_valkey)) as server:
+    settings = live_settings(own_valkey) | {"LABHUB_LIVE_SLOW_S": "1"}
+    with Daphne(tmp_path_factory.mktemp("own-daphne"), settings) as server:
         yield Site(server)
 
 

@@ -22,7 +22,9 @@ def test_owner_instructor_and_staff_see_the_attempt(
             assert (found.pk, found.course.slug, found.user.username) == (attempt.pk, "voice", "owner")
 
 
-def test_nobody_else_does_and_an_unknown_id_looks_the_same(attempt: Attempt, owner: User, outsider: User) -> None:
+def test_nobody_else_does_and_an_unknown_id_looks_the_same(
+    attempt: Attempt, owner: User, outsider: User
+) -> None:
     other_course = Course.objects.create(slug="other", title="Other")
     foreign_teacher = User.objects.create_user("foreign")
     Enrolment.objects.create(user=foreign_teacher, course=other_course, role=Role.INSTRUCTOR)

@@ -15,7 +15,9 @@ def test_ids_read_back_what_they_print(run: int, seq: int) -> None:
     assert EventId.parse(str(event_id)) == EventId.parse(event_id.redis.encode()) == event_id
 
 
-@pytest.mark.parametrize("bad", [None, "", "3", "3.", ".3", "-1.2", "3.x", "3.1.2", "٣.١", "1e3.1", "9" * 40 + ".1"])
+@pytest.mark.parametrize(
+    "bad", [None, "", "3", "3.", ".3", "-1.2", "3.x", "3.1.2", "٣.١", "1e3.1", "9" * 40 + ".1"]
+)
 def test_a_bad_id_means_from_the_start(bad: str | None) -> None:
     assert EventId.parse(bad) == START
 
@@ -35,12 +37,16 @@ def test_ids_are_ordered_as_numbers() -> None:
         ("3.16", "4.3", ("4.1", "4.2")),
     ],
 )
-def test_what_is_missing_between_two_events(previous: str, event_id: str, missing: tuple[str, str] | None) -> None:
+def test_what_is_missing_between_two_events(
+    previous: str, event_id: str, missing: tuple[str, str] | None
+) -> None:
     gap = gap_before(EventId.parse(previous), EventId.parse(event_id))
     assert (gap and (str(gap.first), str(gap.last))) == missing
 
 
-@pytest.mark.parametrize(("kind", "data"), [("token", {}), ("tokens", {"id": "1.1"}), ("tokens", {"kind": "x"})])
+@pytest.mark.parametrize(
+    ("kind", "data"), [("token", {}), ("tokens", {"id": "1.1"}), ("tokens", {"kind": "x"})]
+)
 def test_what_is_not_an_event_is_refused(kind: str, data: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="not an event"):
         encode(EventId(1, 1), kind, data)

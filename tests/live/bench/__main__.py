@@ -54,9 +54,13 @@ def main() -> int:
             from tests.live.bench.world import make_world
 
             world = make_world(max(scene.streams for scene in SCENES))
-            print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+            print(
+                f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+            )
             print(f"{options.seconds:g} s at {options.rate:g} tokens/s a stream\n")
-            print(f"{'':28}{'p50 ms':>8}{'p99 ms':>8}{'max ms':>8}{'sent':>8}{'lost':>6}{'order':>7}{'web cores':>11}")
+            print(
+                f"{'':28}{'p50 ms':>8}{'p99 ms':>8}{'max ms':>8}{'sent':>8}{'lost':>6}{'order':>7}{'web cores':>11}"
+            )
             missed = 0
             for scene in SCENES:
                 with Daphne(directory, environ) as daphne:

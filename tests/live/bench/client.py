@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import select
 import socket
@@ -58,7 +59,9 @@ def main() -> None:
             recv, reads = by_fd[fd]
             data = recv(65536)
             reads.append((time.monotonic_ns(), data))
-        if not ready and all(b'"kind":"state"' in b"".join(data for _, data in browser.reads) for browser in browsers):
+        if not ready and all(
+            b'"kind":"state"' in b"".join(data for _, data in browser.reads) for browser in browsers
+        ):
             time.sleep(1.0)  # by then the hub's reader waits on all streams
             print("ready", flush=True)
             ready = True
@@ -72,7 +75,7 @@ def figures(browsers: list[Browser], events: int) -> dict[str, Any]:
         tokens = [(at_ns, message) for at_ns, message in browser.messages() if message["kind"] == "tokens"]
         ids = [int(message["id"].partition(".")[2]) for _, message in tokens]
         lost += events - len(set(ids))
-        disorder += sum(later <= earlier for earlier, later in zip(ids, ids[1:], strict=False))
+        disorder += sum(later <= earlier for earlier, later in itertools.pairwise(ids))
         delays_ms += [(at_ns - message["at_ns"]) / 1e6 for at_ns, message in tokens]
     cuts = statistics.quantiles(delays_ms, n=100)
     return {
