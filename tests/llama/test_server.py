@@ -171,10 +171,12 @@ def test_a_close_in_prefill_frees_the_slot_early(client: LlamaClient) -> None:
 
 
 def test_a_queued_ask_is_cut_before_its_headers(client: LlamaClient) -> None:
-    """The second ask waits for the same slot: no header comes, the cut still reaches the server."""
+    """The second ask waits for the same slot, so no header comes: our reader ends all the same, and the
+    held one goes on. (The server itself looks for the closed connection only once nothing else is written:
+    every token of the held ask restarts its wait.)"""
     with client.chat(body("Tell a long story.", max_tokens=3000), LIMITS) as held:
         next(iter(held))
-        queued = client.chat(body("Hi"), LIMITS)
+        queued = client.chat(body("Hi", max_tokens=3000), LIMITS)
 
         def read() -> None:
             with queued:
@@ -187,9 +189,11 @@ def test_a_queued_ask_is_cut_before_its_headers(client: LlamaClient) -> None:
         reader.join(5)
         assert not reader.is_alive()
         assert (queued.end, queued.headers_ns) == ("cut", None)
-        wait_until(lambda: getattr(client.metrics(), "requests_deferred", 1) == 0)
         assert held.end is None
         assert slot(client).is_processing
+    wait_until(
+        lambda: not slot(client).is_processing and getattr(client.metrics(), "requests_deferred", 1) == 0
+    )
 
 
 def test_health_and_props(client: LlamaClient) -> None:
