@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -19,8 +20,11 @@ LOCK_PATIENCE_S = 2.0
 
 
 def main() -> int:
-    # An open file has its own mode: nobody else on this machine reads our database, logs or keys.
+    # Nobody else on this machine reads our database, logs or keys.
     os.umask(0o077)
+    if sys.platform == "linux":
+        # Python 3.14 would put a server process between us and the keepers, which watch their parent.
+        multiprocessing.set_start_method("fork")
     state = StateDir(Path(os.environ.get("LABHUB_STATE_DIR") or ROOT / ".labhub").resolve())
     if not state.lock(LOCK_PATIENCE_S):
         return say_where_it_runs(state)
