@@ -105,6 +105,7 @@ LISTS = [
     Case("Steps:\n\n¦1. Boil.¦", ["Steps:", "1. Boil."]),
     Case("1.\n\nOpen it. ¦", ["1.\n\nOpen it."]),
     Case("3.¦", ["3."]),
+    Case("Two things\n1.¦¦", ["Two things", "1."]),
     Case("- 5.\n¦- 6.\n¦", ["- 5.", "- 6."]),
     Case("- Ask Dr.\n¦- Go\n¦", ["- Ask Dr.", "- Go"]),
     Case("*Note* this\nline. ¦", ["*Note* this\nline."]),

@@ -56,6 +56,8 @@ class Scanner:
         self._now_us = at_us
         for shown, place in self._thoughts.finish():
             self._step(shown, place)
+        if opens_item(self._head):  # the end parts as white space does
+            self._open_item()
         if self._open is not None:
             self._cut(self._open[1], "stop")
         self._cut(len(self._chars), "end" if self._tail is None else "stop")
