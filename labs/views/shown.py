@@ -111,9 +111,10 @@ class ShownAttempt:
         event = self.attempt.grade_events.order_by("-created_at", "-pk").first()
         if event is not None:
             found = [Check.from_json(check) for check in event.checks]
-        elif self.attempt.state == State.OPEN:
-            # Between two rounds: what the rounds so far have shown. The grade itself comes at the end.
-            found = self.step.grade(self.seen)
+        elif not self.attempt.is_terminal:
+            # Between two rounds: what the recorded ones have shown. The grade itself comes at the end.
+            recorded = list(self.seen.items())[: -1 if self.is_live else None]
+            found = self.step.grade(Seen(recorded))
         else:
             found = []
         return [ShownCheck(c, evidence.tables(c.evidence), self._hints(c)) for c in found]

@@ -29,6 +29,7 @@ def _states() -> dict[str, str]:
             "Your run was interrupted and is back at the head of the queue. No attempt was used."
         ),
         "state.starting": _("Starting: the server is yours, no token yet."),
+        "state.sent": _("Sent. The server has not said yet that it reads."),
         "state.reading": _("Reading the prompt: %(processed)s of %(total)s tokens."),
         "state.streaming": _("Tokens are arriving."),
         "state.stalled": _("No token for %(seconds)s s. The run goes on."),

@@ -20,6 +20,8 @@ export class StatusLine {
   // True when there is something to tell.
   take(state) {
     const changed = state.state !== this.now.state || state.place !== this.now.place;
+    // A run begins anew: what the last one did says nothing about this one.
+    if (state.state === "running" && this.now.state !== "running") this.activity = "starting";
     this.now = state;
     this.show();
     return changed;
@@ -56,7 +58,7 @@ export class StatusLine {
 
   running() {
     if (this.now.cancel_requested || this.stopping) return say("state.stopping");
-    if (this.activity === "reading" && this.reading?.total) return say("state.reading", this.reading);
+    if (this.activity === "reading") return this.reading?.total ? say("state.reading", this.reading) : say("state.sent");
     if (this.activity === "stalled") {
       return say("state.stalled", { seconds: Math.floor((performance.now() - this.tokenAt) / 1000) });
     }

@@ -23,7 +23,7 @@ def _check(client: Client, url: str, language: str, status: int = 200) -> Page:
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
     assert "style-src 'self'" in policy
-    assert "unsafe" not in policy
+    assert "'unsafe-inline'" not in policy and "'unsafe-eval'" not in policy
     page = Page(answer.content.decode())
     assert page.inline == []
     assert page.lang == answer["Content-Language"] == language
