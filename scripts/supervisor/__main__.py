@@ -22,9 +22,8 @@ LOCK_PATIENCE_S = 2.0
 def main() -> int:
     # Nobody else on this machine reads our database, logs or keys.
     os.umask(0o077)
-    if sys.platform == "linux":
-        # Python 3.14 would put a server process between us and the keepers, which watch their parent.
-        multiprocessing.set_start_method("fork")
+    # The keepers inherit the web socket, and watch us as their parent: newer Pythons would put a server between.
+    multiprocessing.set_start_method("fork")
     state = StateDir(Path(os.environ.get("LABHUB_STATE_DIR") or ROOT / ".labhub").resolve())
     if not state.lock(LOCK_PATIENCE_S):
         return say_where_it_runs(state)

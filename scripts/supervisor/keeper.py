@@ -36,8 +36,8 @@ class Keeper(Process):
     cmd: Sequence[str]
     name: str
 
-    def prepare(self, state: StateDir, stopping: Event, forced: Event) -> None:
-        self.state, self.stopping, self.forced = state, stopping, forced
+    def prepare(self, state: StateDir, stopping: Event, forced: Event, fds: tuple[int, ...]) -> None:
+        self.state, self.stopping, self.forced, self.fds = state, stopping, forced, fds
 
     def run(self, events: multiprocessing.Queue[object] | None = None, ignore_signals: bool = False) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the manager's to hear
@@ -81,6 +81,7 @@ class Keeper(Process):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=self.fds,
             )
         self.state.record(self.name, self._child.pid)
         self._send_message({"pid": self._child.pid}, type="start")

@@ -55,7 +55,7 @@ class Supervisor(Manager):
         keeper = self.add_process(
             command.name, command.words, quiet=command.quiet, env=command.environ, cwd=str(self.root)
         )
-        keeper.prepare(self.state, self.stopping, self.forced)
+        keeper.prepare(self.state, self.stopping, self.forced, command.fds)
 
     def say(self, text: str) -> None:
         self.events.put(Message(type="line", data=text, time=datetime.now(), name=None, colour=None))

@@ -21,26 +21,31 @@ FOREIGN = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "LLAM
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`quiet` processes write to their log only."""
+    """`quiet` processes write to their log only. `fds` are open files that the program inherits."""
 
     name: str
     words: list[str]
     environ: Mapping[str, str] = field(repr=False)
     quiet: bool = False
+    fds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where things listen. `llama_port` is None when somebody else's server is used."""
+    """Where things listen. `llama_port` is None when somebody else's server is used.
 
-    web_port: int
+    The web socket is ours from the start: nobody can take its port between the choice and daphne's start, and
+    so be taken for our site; and a browser waits, instead of being refused, while daphne starts again.
+    """
+
+    web_socket: socket.socket
     valkey_port: int
     llama_port: int | None
     llama_url: str
 
     @property
     def web_url(self) -> str:
-        return f"http://{HOST}:{self.web_port}/"
+        return f"http://{HOST}:{self.web_socket.getsockname()[1]}/"
 
     @property
     def valkey_url(self) -> str:
@@ -50,24 +55,26 @@ class Places:
 def choose_places(external_llama_url: str | None) -> Places:
     llama_port = None if external_llama_url else free_port()
     return Places(
-        web_port=free_port(FIRST_WEB_PORT),
+        web_socket=listen(FIRST_WEB_PORT),
         valkey_port=free_port(),
         llama_port=llama_port,
         llama_url=external_llama_url or f"http://{HOST}:{llama_port}",
     )
 
 
-def free_port(first: int = 0) -> int:
-    """`first` or the next free one above it; 0 lets the system choose."""
+def listen(first: int) -> socket.socket:
+    """A listening socket on `first` or the next free port above it. Ends the program where 100 are taken."""
     for port in range(first, first + 100):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
+        try:
+            return socket.create_server((HOST, port), backlog=128)
+        except OSError:
+            continue
     raise SystemExit(f"No port is free from {first} to {first + 99}.")
+
+
+def free_port() -> int:
+    with socket.create_server((HOST, 0)) as probe:
+        return int(probe.getsockname()[1])
 
 
 def environment(state: StateDir, places: Places) -> dict[str, str]:
@@ -83,44 +90,24 @@ def environment(state: StateDir, places: Places) -> dict[str, str]:
 
 
 def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> list[Command]:
-    def python(name: str, *words: str, quiet: bool = False) -> Command:
-        return Command(name, [sys.executable, *words], environ, quiet)
+    def python(name: str, words: str, *more: str, quiet: bool = False, fds: tuple[int, ...] = ()) -> Command:
+        return Command(name, [sys.executable, *words.split(), *more], environ, quiet, fds)
 
     def worker(queue: str, threads: int) -> Command:
-        options = (
-            f"-Q {queue} -P threads -c {threads} -n {queue}@%h --without-gossip --without-mingle -l INFO"
-        )
-        return python(
-            queue,
-            "-m",
-            "celery",
-            "--quiet",
-            "--skip-checks",
-            "-A",
-            "labhub_voice",
-            "worker",
-            *options.split(),
-        )
+        options = f"-Q {queue} -P threads -c {threads} -n {queue}@%h --without-gossip --without-mingle"
+        return python(queue, f"-m celery --quiet --skip-checks -A labhub_voice worker {options}")
 
     found = [Command("valkey", valkey(state, places.valkey_port), environ, quiet=True)]
     if places.llama_port is not None:
         found.append(python("llama", *llama(state, places.llama_port), quiet=True))
-    web = [
-        "-m",
-        "daphne",
-        "-b",
-        HOST,
-        "-p",
-        str(places.web_port),
-        "--access-log",
-        str(state.logs / "access.log"),
-    ]
+    fd = places.web_socket.fileno()
+    access_log = ("--access-log", str(state.logs / "access.log"))
     return [
         *found,
         worker("drive", 4),
         worker("background", 2),
-        python("sweep", "manage.py", "sweep"),
-        python("web", *web, "labhub_voice.asgi:application"),
+        python("sweep", "manage.py sweep"),
+        python("web", f"-m daphne --fd {fd} labhub_voice.asgi:application", *access_log, fds=(fd,)),
     ]
 
 
@@ -132,8 +119,7 @@ def valkey(state: StateDir, port: int) -> list[str]:
 
 def llama(state: StateDir, port: int) -> list[str]:
     options = f"-m labs.llama.embedded --port {port} --die-with-parent"
-    slots = str(state.path / "slots")
-    return [*options.split(), "--log", str(llama_log(state)), "--slot-save-path", slots]
+    return [options, "--log", str(llama_log(state)), "--slot-save-path", str(state.path / "slots")]
 
 
 def llama_log(state: StateDir) -> Path:

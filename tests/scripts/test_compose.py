@@ -11,7 +11,7 @@ import yaml
 
 from labs.llama.flags import Flags
 from scripts.supervisor.state import StateDir
-from scripts.supervisor.topology import choose_places, commands
+from scripts.supervisor.topology import Command, choose_places, commands
 from tests.scripts.running import ROOT
 
 Json = dict[str, Any]
@@ -23,15 +23,21 @@ def compose() -> Json:
     return found
 
 
-def test_the_same_processes(compose: Json, tmp_path: Path) -> None:
-    local = {command.name for command in commands(StateDir(tmp_path), choose_places(None), {})}
-    assert set(compose["services"]) == local | {"postgres", "migrate"}
+@pytest.fixture
+def local(tmp_path: Path) -> dict[str, Command]:
+    places = choose_places(None)
+    with places.web_socket:
+        return {command.name: command for command in commands(StateDir(tmp_path), places, {})}
+
+
+def test_the_same_processes(compose: Json, local: dict[str, Command]) -> None:
+    assert set(compose["services"]) == set(local) | {"postgres", "migrate"}
 
 
 @pytest.mark.parametrize("queue", ["drive", "background"])
-def test_the_same_workers(compose: Json, tmp_path: Path, queue: str) -> None:
-    (local,) = [c for c in commands(StateDir(tmp_path), choose_places(None), {}) if c.name == queue]
-    ours = local.words[local.words.index("worker") : local.words.index("-l")]
+def test_the_same_workers(compose: Json, local: dict[str, Command], queue: str) -> None:
+    words = local[queue].words
+    ours = words[words.index("worker") :]
     assert compose["services"][queue]["command"].split()[3:] == ours
 
 
