@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from pathlib import Path
 
 # pytest-django reads the settings before any conftest, so this is the first place that can say so.
 os.environ.setdefault("LABHUB_DEMO", "1")
 if "LABHUB_STATE_DIR" not in os.environ:
     _folder = tempfile.TemporaryDirectory(prefix="labhub-test-")
     os.environ["LABHUB_STATE_DIR"] = _folder.name
-
-# WhiteNoise warns of a missing one.
-Path(os.environ["LABHUB_STATE_DIR"], "staticfiles").mkdir(parents=True, exist_ok=True)
 
 from labhub_voice.settings import *  # noqa: F403
 

@@ -1,7 +1,5 @@
 """`manage.py voice_llm ...`: the same as the `voice-llm` command."""
 
-from typing import ClassVar
-
 from django.core.management.base import BaseCommand
 
 from labs.voice_llm import main
@@ -9,7 +7,7 @@ from labs.voice_llm import main
 
 class Command(BaseCommand):
     help = "The lab's llama-server from a terminal: up, status, health, props, slots, log, down."
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = []
 
     def run_from_argv(self, argv: list[str]) -> None:
         # Its own parser, so that both names take the same words.
