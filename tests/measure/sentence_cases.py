@@ -92,6 +92,8 @@ ABBREVIATIONS = [
     Case("No. I¦t is not No. 5. ¦Ok¦", ["No.", "It is not No. 5.", "Ok"]),
     Case("See p. 12, Fig. 3. ¦Ok¦", ["See p. 12, Fig. 3.", "Ok"]),
     Case("**Dr.** Kim called. ¦Yes¦", ["**Dr.** Kim called.", "Yes"]),
+    Case("At 9 a.m. — Bring it. ¦", ["At 9 a.m. — Bring it."]),
+    Case("É. Dupont spoke. ¦Ok¦", ["É. Dupont spoke.", "Ok"]),
     Case("I need a rep. ¦Ask one.¦", ["I need a rep.", "Ask one."]),
 ]
 LISTS = [
@@ -121,6 +123,8 @@ TAILS = [
     Case('"Go!" he said. ¦', ['"Go!" he said.']),
     Case("(He left.) ok. ¦", ["(He left.) ok."]),
     Case('그는 "네."라고 했다. ¦끝¦', ['그는 "네."라고 했다.', "끝"]),
+    Case("버전 3.입니다. ¦끝¦", ["버전 3.입니다.", "끝"]),
+    Case("これが.は¦い¦", ["これが.", "はい"]),
     Case("「行きます。」と言った。¦", ["「行きます。」と言った。"]),
     Case("すごい！？ほ¦んと¦", ["すごい！？", "ほんと"]),
     Case("他走了。“¦再见¦", ["他走了。", "“再见"]),
