@@ -135,7 +135,7 @@ def test_an_example_gets_the_verdicts_it_claims(step: Step, example: Example) ->
     seen = example.seen()
     checks = step.grade(seen)
     assert {check.key: check.verdict for check in checks} == dict(example.verdicts)
-    assert sum(check.points for check in checks) == step.points
+    assert sum(check.points for check in checks) == step.points + step.bonus
     assert [Check.from_json(json.loads(json.dumps(check.to_json()))) for check in checks]
     for check in checks:
         assert check.round in seen
