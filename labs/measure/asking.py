@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-from labs.llama.errors import BadFrame, LlamaError
+from labs.llama.errors import LlamaError, Rejected
 from labs.llama.facts import Slot
 from labs.llama.stream import Read
 from labs.measure.board import LOOK_EVERY_S
@@ -19,7 +19,10 @@ from labs.measure.recording import Figures, Frame, Recording, SlotSample, Stream
 # The look that finds our task waits for the first token, so that it cannot delay that token's stamp; in a
 # long prefill it does not wait longer than this.
 FIRST_LOOK_S = 0.1
-RELEASE_S = 1.0  # the final result leaves the server a moment before the slot is released
+RELEASE_S = 5.0  # the final result leaves the server a moment before the slot is released
+SLOW_LOOK_S = (
+    1.5  # faster looks hide a closed connection from a server that is not writing (measuring.md 2.4)
+)
 LATE_S = 5.0  # how long past its deadline a cut ask is still watched, to say how late it was freed
 LOG_LINE_S = 1.0
 SEED = 1
@@ -63,6 +66,7 @@ class Asking:
         self.first_token_us: int | None = None
         self.end: StreamEnd = "truncated"
         self._generated = False
+        self._progressed = False
         self._frames: list[Frame] = []
         self._samples: list[SlotSample] = []
         self._figures: Figures | None = None
@@ -94,10 +98,8 @@ class Asking:
                 self._read_body()
             self.end = self._how_it_ended()
         except LlamaError as exc:
-            self.failure, self.end = (
-                exc,
-                "truncated" if isinstance(exc, BadFrame) else "rejected",
-            )
+            self.failure = exc
+            self.end = "rejected" if isinstance(exc, Rejected) else "truncated"
         finally:
             self._ended_ns = self._ended_ns or time.perf_counter_ns()
             for event in (self._opened, self._wrote, self._ended):
@@ -109,16 +111,24 @@ class Asking:
         try:
             if self.failure is None and self.run.control.stopped is None:
                 if self.end in ("cut", "held"):
-                    self._deadline_us = self._closed_us() + self.run.pace.allowance_us(
-                        in_decode=self._generated, n=len(self.prompt.ids)
-                    )
-                    self._watch_release(self._deadline_us + round(LATE_S * 1e6))
-                    self._read_log()
+                    self._settle_cut()
                 else:
-                    self._watch_release(self.us(time.perf_counter_ns()) + round(RELEASE_S * 1e6))
+                    self._watch_release(self._now_us() + round(RELEASE_S * 1e6), LOOK_EVERY_S)
         finally:
             self.run.board.unwatch(self)
         self.run.pace.learn(self.figures())
+
+    def _settle_cut(self) -> None:
+        self._deadline_us = self._closed_us() + self.run.pace.allowance_us(
+            in_decode=self._generated, n=len(self.prompt.ids)
+        )
+        every_s = LOOK_EVERY_S
+        if not self._generated and not self._progressed:
+            # Nothing is being written to the closed connection, so only an undisturbed server looks at it.
+            every_s = SLOW_LOOK_S
+            self.run.control.wait((self._deadline_us - self._now_us()) / 1e6)
+        self._watch_release(self._deadline_us + round(LATE_S * 1e6), every_s)
+        self._read_log()
 
     def saw(self, row: Slot, at_ns: int) -> None:
         """What a look said of our slot."""
@@ -193,6 +203,7 @@ class Asking:
             if chunk.is_generated and not self._generated:
                 self._generated = True
             if (progress := chunk.progress) is not None:
+                self._progressed = True
                 self.run.emit(
                     "progress",
                     {
@@ -228,11 +239,14 @@ class Asking:
     def _found(self) -> bool:
         return self.id_task is not None
 
+    def _now_us(self) -> int:
+        return self.us(time.perf_counter_ns())
+
     def _closed_us(self) -> int:
         return self.us(self.stream.cut_ns or self._ended_ns or time.perf_counter_ns())
 
-    def _watch_release(self, until_us: int) -> None:
-        """Looks (10 Hz) until our task is gone from the slot, or the limit is over."""
+    def _watch_release(self, until_us: int, every_s: float) -> None:
+        """Looks until our task is gone from the slot, or the limit is over."""
         while True:
             look = self.run.board.look()
             row = look.slot(self.slot) if look is not None else None
@@ -242,9 +256,9 @@ class Asking:
                     self._idle_us = self.us(look.at_ns)
                     self._prompt_tokens_after = row.n_prompt_tokens if ours and self._found() else None
                     return
-            if self.run.board.off or self.us(time.perf_counter_ns()) >= until_us:
+            if self.run.board.off or self._now_us() >= until_us:
                 return
-            if self.run.control.wait(LOOK_EVERY_S):
+            if self.run.control.wait(every_s):
                 return
 
     def _read_log(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from labs.llama.client import LlamaClient
 from labs.llama.errors import LlamaError
+from labs.llama.facts import Metrics
 from labs.llama.stream import Limits
 from labs.measure.board import Board
 from labs.measure.context import Context, Emit
@@ -72,14 +73,14 @@ class Driver:
             board = Board(self._client)
             log = None if self._log is None else ServerLog(self._log)
             context = Context(self._client, self._emit, self._control, self._limits, board, Pace(facts), log)
-            before = self._client.metrics()
+            before = self._counters()
             board.begin()
             execution = Execution(context, plan, prompts)
             self._emit("started", {"asks": len(plan.asks), "lab_line": line})
             execution.run()
             execution.wait_quiet()
             asks = [r for r in execution.recordings.values() if r.kind == "ask"]
-            agree = agrees(before, self._client.metrics(), asks)
+            agree = agrees(before, self._counters(), asks)
             record = replace(record, metrics_agree=agree, foreign_tasks=board.foreign_tasks)
             if agree is False or board.foreign_tasks:
                 outcome, reason, detail = (
@@ -107,6 +108,13 @@ class Driver:
             execution is not None and execution.first_token_seen,
             detail,
         )
+
+    def _counters(self) -> Metrics | None:
+        """None where there are none, or none that came in time: then nobody can tell, which is no fault."""
+        try:
+            return self._client.metrics()
+        except LlamaError:
+            return None
 
     def _finished(self, execution: Execution, facts: ServerFacts) -> dict[str, Recording]:
         """The recordings with what is no longer urgent: the answers' own tokens and the template's hash."""

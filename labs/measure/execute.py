@@ -91,6 +91,9 @@ class Execution:
             self._holdings.append(holding)
             self._began(ask, lambda: holding.stream.sent_ns)
             holding.start()
+            if holding.has_failed:
+                self._finish_holding(holding)
+                self._judge(holding)
             return
         asking = Asking(self._context, ask, prompt)
         self._began(ask, lambda: asking.stream.sent_ns)
@@ -174,8 +177,6 @@ class Execution:
         if reason := reason_of_end(asking.end):
             detail = asking.figures().error or asking.end
             raise RunFailed(reason, f"{asking.ask.key}: {detail}")
-        if asking.end == "cut" and not asking.ask.may_be_cut:
-            raise RunFailed("bad_stream", f"{asking.ask.key}: the connection was cut")
 
 
 def _now() -> int | None:

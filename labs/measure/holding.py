@@ -10,6 +10,7 @@ from labs.llama.facts import Slot
 from labs.measure.asking import Asking
 from labs.measure.board import LOOK_EVERY_S
 from labs.measure.context import Context
+from labs.measure.outcome import reason_of_end
 from labs.measure.plan import Ask, Hold
 from labs.measure.prepare import Prompt
 from labs.measure.recording import StreamEnd
@@ -37,6 +38,11 @@ class Holding(Asking):
         time."""
         self._spawn(self._live)
         self._busy.wait(self.run.limits.first_token_s + 1.0)
+
+    @property
+    def has_failed(self) -> bool:
+        """It ended, and not as an ask should."""
+        return self._ended.is_set() and (self.failure is not None or reason_of_end(self.end) != "")
 
     def until_began(self, sent_ns: Callable[[], int | None]) -> None:
         """The item `until` is being sent; `sent_ns` tells when its last byte was, None before."""

@@ -52,6 +52,7 @@ class ScriptedLlama:
     token_s: float = 0.002
     frees_after_s: float | None = 0.0
     has_slots: bool = True
+    has_progress: bool = True
     has_metrics: bool = True
     n_ctx: int = 4096
     misbehave: Callable[[Peer], None] | None = None
@@ -154,7 +155,8 @@ class ScriptedLlama:
         self._task += 1
         slot.id_task, slot.busy, slot.n_decoded, slot.held = self._task, True, 0, prompt[:shared]
         self.cached_tokens += shared
-        peer.send(SSE_HEAD + chunked(event(progress(shared, len(prompt), shared))))
+        begun = chunked(event(progress(shared, len(prompt), shared))) if self.has_progress else b""
+        peer.send(SSE_HEAD + begun)
         if not self._work(peer, self.prefill_s):
             return
         slot.held = list(prompt)

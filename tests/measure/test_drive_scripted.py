@@ -128,6 +128,17 @@ def test_b1_a_cut_before_the_first_byte_leaves_ttft_none() -> None:
     assert cut.deadline_us == (cut.closed_us or 0) + 2_000_000 + round(cut.n * 4500)
 
 
+def test_without_progress_the_slot_is_looked_at_once_at_the_deadline() -> None:
+    plan = Plan((ask("cut", max_tokens=900, end=Close(150)),))
+    with ScriptedLlama(prefill_s=30, has_progress=False) as server:
+        cut = drive(server.url, plan).record["cut"]
+    assert cut.idle_us is not None
+    assert cut.deadline_us is not None
+    assert cut.closed_us is not None
+    after = [sample.at_us for sample in cut.samples if sample.at_us > cut.closed_us]
+    assert after[0] >= cut.deadline_us
+
+
 def test_b1_a_server_that_never_frees_is_recorded_and_polling_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "LATE_S", 0.2)
     monkeypatch.setattr(execute, "QUIET_S", 0.2)
@@ -321,6 +332,15 @@ def test_an_absent_server_is_down() -> None:
         url = server.url
     result = drive(url, Plan((ask("a"),)))
     assert (result.outcome, result.reason, result.record.recordings) == ("errored", "endpoint_down", {})
+
+
+def test_a_held_ask_that_fails_ends_the_run() -> None:
+    plan = Plan((ask("busy", end=Hold("next", read=True)), ask("next")))
+    with ScriptedLlama(misbehave=_head_then(event(token("A")))) as server:
+        result = drive(server.url, plan)
+        assert (result.outcome, result.reason) == ("errored", "bad_stream")
+        assert list(result.record.recordings) == ["busy"]
+        assert len(server.chats) == 1
 
 
 def test_a_record_survives_json() -> None:
