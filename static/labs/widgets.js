@@ -3,7 +3,7 @@ import { say } from "./text.js";
 
 export function wireWidgets(root = document) {
   for (const form of root.querySelectorAll("form[data-once]")) {
-    const fields = [...form.querySelectorAll("[data-when]")];
+    const fields = [...form.querySelectorAll("[data-when], [when]")];
     if (!fields.length) continue;
     const show = () => fields.forEach((widget) => showWhen(form, widget));
     form.addEventListener("change", show);
@@ -14,7 +14,7 @@ export function wireWidgets(root = document) {
 
 // A field that only matters for one answer (`data-when="place=front"`) stays away until that is chosen.
 function showWhen(form, widget) {
-  const [name, value] = widget.dataset.when.split("=");
+  const [name, value] = (widget.dataset.when ?? widget.getAttribute("when")).split("=");
   const chosen = new FormData(form).get(name);
   (widget.closest(".field") ?? widget).hidden = chosen !== value;
 }

@@ -27,7 +27,9 @@ class Page(HTMLParser):
         self.tags.append((tag, named))
         if tag == "html":
             self.lang = named.get("lang")
-        if tag == "style" or (tag == "script" and "src" not in named and named.get("type") not in INLINE_DATA):
+        if tag == "style" or (
+            tag == "script" and "src" not in named and named.get("type") not in INLINE_DATA
+        ):
             self.inline.append(self.get_starttag_text() or tag)
         for name, value in attrs:
             if name == "style" or name.startswith("on") or (value or "").lower().startswith("javascript:"):

@@ -70,7 +70,7 @@ def attempt_in(state: State, user: User, course: Course, *, kind: str = "pass", 
     return attempt
 
 
-def stored(attempt: Attempt, round_: Round, number: int, record: RunRecord, text: str | None = None) -> Run:
+def stored(attempt: Attempt, round_: Round, number: int, record: RunRecord) -> Run:
     endpoint, _made = Endpoint.objects.get_or_create(
         name="ep-a", defaults={"base_url": "http://127.0.0.1:1", "state": Endpoint.State.DOWN}
     )
@@ -87,8 +87,6 @@ def stored(attempt: Attempt, round_: Round, number: int, record: RunRecord, text
         ended_at=timezone.now(),
     )
     for position, (key, recording) in enumerate(record.recordings.items()):
-        if text is not None:
-            recording = replace(recording, figures=replace(recording.figures, text=text))
         row = StoredRecording.objects.create(
             run=run, key=key, position=position, data=replace(recording, frames=()).to_json()
         )

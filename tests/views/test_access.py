@@ -1,4 +1,4 @@
-"""Three named people at every address of an attempt and of a step; the outsider learns nothing, not even 'not yours'."""
+"""Three named people at every address of an attempt and of a step; the outsider learns nothing at all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_an_outsider_finds_no_attempt(name: str, attempt: Attempt, at_outsider: 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_owner_and_instructor_see_it(name: str, attempt: Attempt, at_owner: Client, at_member: Client) -> None:
+def test_owner_and_instructor_see_it(
+    name: str, attempt: Attempt, at_owner: Client, at_member: Client
+) -> None:
     assert at_owner.get(url(name, attempt.pk)).status_code == 200
     assert at_member.get(url(name, attempt.pk)).status_code == 200
 
@@ -95,4 +97,4 @@ def test_the_frames_come_as_a_text_file(attempt: Attempt, at_owner: Client) -> N
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["Content-Disposition"].startswith("attachment")
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert b'+1234 us' in answer.content and b'"content":"hi"' in answer.content
+    assert b"+1234 us" in answer.content and b'"content":"hi"' in answer.content
