@@ -13,7 +13,8 @@ from uuid import uuid4
 import pytest
 
 from labs.live import topics
-from labs.live.events import key_of
+from labs.live.events import EventId, key_of
+from labs.live.redis_writer import Entry, RedisWriter
 from labs.live.topics import Publisher
 from tests.live.servers import ROOT, Valkey
 from tests.live.waits import until
@@ -114,10 +115,19 @@ def test_a_frozen_redis_holds_nobody_up_and_gets_each_event_once(own_valkey: Val
     assert not topic.finish(2.5)
     own_valkey.thaw()
     until(lambda: ids(own_valkey, attempt_id) == [f"1-{seq}" for seq in range(1, 102)], 10)
-    # Redis refused the repeats, but that made nobody stale.
-    topic.put("tokens", {"text": "x"})
-    assert topic.finish(10)
-    assert ids(own_valkey, attempt_id)[-1] == "1-102"
+
+
+def test_a_batch_repeated_after_a_lost_answer_makes_nobody_stale(
+    valkey: Valkey, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempt_id = uuid4()
+    writer = RedisWriter(valkey.url)
+    batch = [Entry(key_of(attempt_id), EventId(1, seq), "tokens", "{}") for seq in (1, 2)]
+    assert writer.write(batch)
+    assert writer.write(batch)
+    assert writer.write([Entry(key_of(attempt_id), EventId(1, 3), "tokens", "{}")])
+    assert ids(valkey, attempt_id) == ["1-1", "1-2", "1-3"]
+    assert not caplog.records
 
 
 def test_a_full_queue_drops_the_oldest_and_counts_them(own_valkey: Valkey) -> None:
