@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 import labs.steps
 
+# A heading's own name, the same in every language: `## Why {#why}`.
+ANCHOR = re.compile(r"\s*\{#([a-z0-9-]+)\}$")
 CONTENT = Path(labs.steps.__file__).parent / "content"
 
 
@@ -28,8 +34,17 @@ def _render(path: Path, _changed_ns: int) -> SafeString:
     # Ours, and with html off nothing in it can become a tag; still no attribute may carry a style (CSP).
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(path.read_text(encoding="utf-8"))
+    _name_headings(tokens)
     for token in tokens:
         token.attrs.pop("style", None)
         if token.tag in {"h1", "h2", "h3"}:
             token.tag = {"h1": "h3", "h2": "h3", "h3": "h4"}[token.tag]
     return mark_safe(str(markdown.renderer.render(tokens, markdown.options, {})))  # noqa: S308
+
+
+def _name_headings(tokens: Sequence[Token]) -> None:
+    for heading, words in pairwise(tokens):
+        last = words.children[-1] if heading.type == "heading_open" and words.children else None
+        if last is not None and (anchor := ANCHOR.search(last.content)):
+            heading.attrSet("id", anchor[1])
+            last.content = last.content[: anchor.start()]
