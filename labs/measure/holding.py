@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from labs.llama.facts import Slot
 from labs.measure.asking import Asking
 from labs.measure.board import LOOK_EVERY_S
 from labs.measure.context import Context
@@ -27,7 +26,7 @@ class Holding(Asking):
         super().__init__(run, ask, prompt)
         assert isinstance(ask.end, Hold)
         self.hold = ask.end
-        self._busy = threading.Event()
+        self.tracker.until_busy = True
         self._shut = threading.Event()
         self._stalled = False
         self._threads: list[threading.Thread] = []
@@ -37,12 +36,12 @@ class Holding(Asking):
         """Returns when our task is known and wrote its first token, or it ended, or that did not come in
         time."""
         self._spawn(self._live)
-        self._busy.wait(self.run.limits.first_token_s + 1.0)
+        self.tracker.busy.wait(self.run.limits.first_token_s + 1.0)
 
     @property
     def has_failed(self) -> bool:
         """It ended, and not as an ask should."""
-        return self._ended.is_set() and (self.failure is not None or reason_of_end(self.end) != "")
+        return self.tracker.ended.is_set() and (self.failure is not None or reason_of_end(self.end) != "")
 
     def until_began(self, sent_ns: Callable[[], int | None]) -> None:
         """The item `until` is being sent; `sent_ns` tells when its last byte was, None before."""
@@ -66,28 +65,13 @@ class Holding(Asking):
         if self._crash is not None:
             raise self._crash
 
-    def saw(self, row: Slot, at_ns: int) -> None:
-        super().saw(row, at_ns)
-        if self._found() and (self._wrote.is_set() or (row.id_task == self.id_task and row.n_decoded)):
-            self._busy.set()
-
     def _live(self) -> None:
         try:
             self.read()
-            self._busy.set()
             self.settle()
         except BaseException as exc:  # handed to join(): a thread has nobody else to tell
             self._crash = exc
-        finally:
-            self._busy.set()
-
-    def _find_task(self) -> None:
-        super()._find_task()
-        while not self._busy.is_set() and not self._ended.is_set():
-            wrote = self._wrote.wait(LOOK_EVERY_S)
-            self.run.board.look()
-            if self.run.board.off and wrote:
-                self._busy.set()
+            self.tracker.busy.set()
 
     def _read_body(self) -> None:
         stop_us = None if self.hold.read else self.hold.stop_after_ms
@@ -112,14 +96,14 @@ class Holding(Asking):
 
     def _shut_later(self, sent_ns: Callable[[], int | None], delay_s: float) -> None:
         while (at_ns := sent_ns()) is None:
-            if self._ended.wait(SENT_POLL_S):
+            if self.tracker.ended.wait(SENT_POLL_S):
                 return
         due_s = at_ns / 1e9 + delay_s
         # One look shortly before, so that it is on record whether the held task was still at work.
-        if self._ended.wait(max(due_s - LOOK_EVERY_S - time.perf_counter(), 0.0)):
+        if self.tracker.ended.wait(max(due_s - LOOK_EVERY_S - time.perf_counter(), 0.0)):
             return
         self.run.board.look()
-        if not self._ended.wait(max(due_s - time.perf_counter(), 0.0)):
+        if not self.tracker.ended.wait(max(due_s - time.perf_counter(), 0.0)):
             self.shut()
 
     def _spawn(self, work: Callable[..., None], *args: object) -> None:

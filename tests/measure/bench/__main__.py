@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from labs.measure.asking import body_of
 from labs.measure.control import Control
 from labs.measure.prepare import render, with_line
 from labs.measure.recording import Recording
+from labs.measure.request import body_of
 from tests.measure.bench import raw
 from tests.measure.bench.beats import beating
 from tests.measure.bench.rig import Rig, rig, tagged
