@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from django.conf import settings
