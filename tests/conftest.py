@@ -11,6 +11,7 @@ from pytest_django import Settings
 from labs.llama.process import EmbeddedServer
 from labs.models import Course, Enrolment, Role
 from tests.live.servers import Valkey
+from tests.system.site import Site
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,18 @@ def valkey(valkey_server: Valkey, settings: Settings) -> Valkey:
         client.flushall()
     settings.REDIS_URL = valkey_server.url
     return valkey_server
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """All that `scripts/run` starts, for the system and browser tests. What a drill waits for happens in seconds."""
+    quick = {"LABHUB_BEAT_S": "1", "LABHUB_LEASE_S": "4", "LABHUB_SWEEP_S": "1"}
+    running = Site(tmp_path_factory.mktemp("site"), quick)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
 
 
 @pytest.fixture

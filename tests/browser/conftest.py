@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.system.site import Site
+
+LogIn = Callable[..., Page]
+# A real model on a shared machine: upper bounds only.
+expect.set_options(timeout=120_000)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The Chromium that scripts/browser found."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert path, "no Chromium: scripts/test finds or installs one"
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=options)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def log_in(browser: Browser, site: Site) -> Iterator[LogIn]:
+    """log_in('kim') gives a page. A console error or a refused script fails the test when it ends."""
+    pages: list[Page] = []
+    troubles: list[str] = []
+
+    def do(username: str, *, base_url: str | None = None, locale: str = "en-US") -> Page:
+        context = browser.new_context(base_url=base_url or site.url, locale=locale)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on(
+            "console", lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None
+        )
+        page.goto("/login/")
+        page.locator("[name=username]").fill(username)
+        page.locator("[name=password]").fill(site.password(username))
+        page.locator("form[method=post] [type=submit], form[method=post] button").last.click()
+        page.wait_for_url("**/")
+        pages.append(page)
+        return page
+
+    yield do
+    for page in pages:
+        page.context.close()
+    assert troubles == []
