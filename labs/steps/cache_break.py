@@ -62,7 +62,8 @@ class GuessForm(StepForm):
                 )
                 % {"place": name},
                 help_text=_(
-                    "Everything before it is the common prefix. The lab line's tokens are added for you."
+                    "Everything before it is the common prefix; if nothing differs, pick the last one. The lab "
+                    "line's tokens are added for you."
                 ),
             )
             field.widget.attrs["when"] = f"place={place}"
