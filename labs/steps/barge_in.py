@@ -36,6 +36,7 @@ STOP_AFTER_MS, SHUT_AFTER_MS = 300, 500
 BREAK_TOKENS = 48  # more than 0.3 s of writing, and soon at its end
 # Four deadlines of one second at the lab's typical 9 ms a token, where the first round measured no other speed.
 TWIN_US, TWIN_TOKENS = 4_000_000, 444
+TWIN_AT_LEAST = 300  # a moment of load in the first round must not make the twin too short
 TOPICS = (
     "a lighthouse keeper and a lost whale",
     "a green van that brings books to a village",
@@ -244,7 +245,8 @@ def twin_tokens(run: RunRecord | None) -> int:
     us_per_token = run["writing"].figures.us_per_token if run is not None else None
     wanted = TWIN_TOKENS if not us_per_token else round(TWIN_US / us_per_token)
     room = run.server.n_ctx if run is not None else 0
-    return max(min(wanted, room - 2 * SHORT_TOKENS) if room else wanted, BREAK_TOKENS)
+    wanted = max(wanted, TWIN_AT_LEAST)
+    return min(wanted, room - 2 * SHORT_TOKENS) if room else wanted
 
 
 def _cut(key: str, messages: tuple[dict[str, str], ...], n: int, after_ms: int) -> Ask:
