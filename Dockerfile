@@ -1,3 +1,11 @@
+FROM python:3.13-slim AS frontend
+WORKDIR /srv/frontend
+COPY requirements-build.txt .
+RUN pip install --no-cache-dir --require-hashes -r requirements-build.txt
+COPY frontend frontend
+COPY scripts/frontend scripts/frontend
+RUN mkdir static && scripts/frontend
+
 FROM python:3.13-slim
 
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 LABHUB_STATE_DIR=/srv/labhub/state
@@ -9,6 +17,7 @@ COPY manage.py ./
 COPY labhub_voice labhub_voice
 COPY labs labs
 COPY static static
+COPY --from=frontend /srv/frontend/static/build static/build
 COPY templates templates
 COPY scripts scripts
 # Demo mode only lends these two their settings; nothing of it stays in the image.

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from labhub_voice import env
 from labhub_voice.database import database
+from labhub_voice.headers import add_headers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(env.text("LABHUB_STATE_DIR", str(BASE_DIR / ".labhub")))
@@ -126,6 +127,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "labhub_voice.static.HashedStaticFiles"},
 }
+
+WHITENOISE_ADD_HEADERS_FUNCTION = add_headers
 
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
 

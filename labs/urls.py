@@ -2,11 +2,16 @@
 
 from django.urls import path
 
-from labs.views import attempt, health, home, live, step
+from labs.views import attempt, health, home, live, step, step_file
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("courses/<slug:course_slug>/steps/<slug:step_key>/", step.step, name="step"),
+    path(
+        "courses/<slug:course_slug>/steps/<slug:step_key>/files/<str:name>",
+        step_file.step_file,
+        name="step-file",
+    ),
     path("attempts/<uuid:attempt_id>/", attempt.attempt, name="attempt"),
     path("attempts/<uuid:attempt_id>/cancel", attempt.cancel, name="attempt-cancel"),
     path("attempts/<uuid:attempt_id>/panel", attempt.attempt_panel, name="attempt-panel"),

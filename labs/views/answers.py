@@ -30,6 +30,8 @@ def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
 
 
 def _said(field: forms.Field, value: Any) -> str:
+    if (summary := getattr(field, "summary", None)) is not None:
+        return str(summary(value))
     choices = _names(field)
     if isinstance(value, list | tuple):
         return ", ".join(str(choices.get(str(one), one)) for one in value) or NONE

@@ -17,6 +17,7 @@ from labs.models import Course
 from labs.sheets import sheet_for
 from labs.steps.base import Step, StepForm
 from labs.text import N_, Text
+from labs.views.bundle import permit_bundle
 from labs.views.guard import course_or_404, step_or_404, who
 from labs.views.step_page import step_context
 
@@ -30,7 +31,8 @@ def step(request: HttpRequest, course_slug: str, step_key: str) -> HttpResponse:
     course, step_ = course_or_404(request, course_slug), step_or_404(step_key)
     if request.method == "POST":
         return _submit(request, course, step_)
-    return render(request, "labs/step.html", step_context(who(request), course, step_))
+    response = render(request, "labs/step.html", step_context(who(request), course, step_))
+    return permit_bundle(request, response, step_)
 
 
 def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
@@ -67,4 +69,5 @@ def _again(
         if sheet.round is not None and sheet.round.key == request.POST.get("round"):
             form = sheet.form(request.POST)
     context = step_context(user, course, step_, form=form, problem=problem)
-    return render(request, "labs/step.html", context, status=status)
+    response = render(request, "labs/step.html", context, status=status)
+    return permit_bundle(request, response, step_)

@@ -77,8 +77,12 @@ def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:
     if sheet.round is None or (sheet.attempt is None and sheet.attempts_left == 0):
         return None
     form = sheet.form()
-    # An uncharged repeat has the same inputs, so what was typed still fits them.
-    again = sheet.attempt is None and shown is not None and not shown.attempt.charged
-    if again and shown is not None and (before := shown.seen.get(sheet.round.key)) is not None:
-        form.initial = dict(before.answers)
+    if (
+        sheet.attempt is None
+        and shown is not None
+        and (before := shown.seen.get(sheet.round.key)) is not None
+    ):
+        # An uncharged repeat has the same inputs, so what was typed still fits them.
+        kept = sheet.round.keeps if shown.attempt.charged else before.answers.keys()
+        form.initial = {name: before.answers[name] for name in kept}
     return form

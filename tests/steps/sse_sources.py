@@ -9,6 +9,10 @@ import json
 
 def parse(lines, now):
     pieces, first, ttft, timings, done = [], None, None, {{}}, False
+    def result():
+        return {{"pieces": pieces, "text": "".join(t or "" for _, t in pieces), "first_token": first,
+                "ttft_ms": {ttft}, "prompt_n": timings.get("prompt_n"), "prompt_ms": timings.get("prompt_ms"),
+                "predicted_n": timings.get("predicted_n"), "done": done}}
     for line in {lines}:
         if not line.startswith("data:"):
             continue
@@ -26,9 +30,7 @@ def parse(lines, now):
                 first = text if first is None else first
                 pieces.append(({time}, text))
             {after}
-    return {{"pieces": pieces, "text": "".join(t or "" for _, t in pieces), "first_token": first, "ttft_ms": {ttft},
-            "prompt_n": timings.get("prompt_n"), "prompt_ms": timings.get("prompt_ms"),
-            "predicted_n": timings.get("predicted_n"), "done": done}}
+    return result()
 """
 RIGHT = {
     "lines": "lines",
@@ -47,8 +49,6 @@ def core(**wrong: str) -> str:
     return CORE.format(**RIGHT | wrong)
 
 
-STOPS = 'if choice["finish_reason"]: return {"pieces": pieces, "text": "".join(t for _, t in pieces), "first_token": first, "ttft_ms": ttft, "prompt_n": timings.get("prompt_n"), "prompt_ms": timings.get("prompt_ms"), "predicted_n": timings.get("predicted_n"), "done": done}'
-
 CORE_FAULTS: Mapping[str, tuple[str, set[str]]] = {
     "counts the role frame": (core(counts='text or "role" in choice["delta"]'), {"parse-role"}),
     "keeps empty pieces": (
@@ -56,7 +56,10 @@ CORE_FAULTS: Mapping[str, tuple[str, set[str]]] = {
         {"parse-empty"},
     ),
     "takes choices[0] blindly": (core(loop='for choice in [event["choices"][0]]:'), {"parse-timings"}),
-    "stops at finish_reason": (core(after=STOPS), {"parse-timings", "parse-done"}),
+    "stops at finish_reason": (
+        core(after='if choice["finish_reason"]: return result()'),
+        {"parse-timings", "parse-done"},
+    ),
     "takes the mark inside a text for the end": (
         core(is_end='"[DONE]" in data', at_end="break"),
         {"parse-done"},
