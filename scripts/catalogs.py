@@ -30,6 +30,7 @@ HEADER = "# Sentences of LabHub Voice. `scripts/messages update` keeps the list.
 KEYWORDS = {
     **DEFAULT_KEYWORDS,
     "gettext_lazy": None,
+    "gettext_noop": None,
     "ngettext_lazy": (1, 2),
     "pgettext_lazy": ((1, "c"), 2),
 }

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.utils.translation import gettext
 
 from labs.grading.checks import Check, Verdict
 from labs.measure.plan import Ask, Get, Plan
@@ -18,7 +19,7 @@ from labs.models import Attempt, FrameStore, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
-from labs.views import evidence, reasons, words
+from labs.views import evidence, reasons, strings, words
 from labs.views.answers import Answer, answers_of
 from labs.views.timeline import timeline
 
@@ -32,6 +33,14 @@ class ShownRecording:
     @property
     def end_word(self) -> Text:
         return words.ENDS[self.recording.figures.end]
+
+    @property
+    def figures_line(self) -> str:
+        """The line that the live panel wrote under the answer."""
+        figures = self.recording.figures
+        counts = {n: getattr(figures, n) for n in ("cache_n", "prompt_n", "predicted_n")}
+        said = {name: words.NONE if count is None else count for name, count in counts.items()}
+        return f"{gettext(strings.FIGURES) % {'ttft': words.us(figures.ttft_us), **said}} · {words.say(self.end_word)}"
 
     @property
     def tokens_a_second(self) -> float | None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from labs.views.words import ENDS, STATES, say
+
+FIGURES = gettext_noop(
+    "TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"
+)
 
 
 def strings() -> dict[str, str]:
@@ -65,9 +70,7 @@ def _panes() -> dict[str, str]:
         "pane.gap": _("Some live tokens are missing. The full recording will be shown at the end."),
         "pane.repeat": _("This is run %(run)s: the one before gave nothing to grade."),
         "pane.prompt": _("%(n)s prompt tokens"),
-        "pane.figures": _(
-            "TTFT %(ttft)s · cache_n %(cache_n)s · prompt_n %(prompt_n)s · predicted_n %(predicted_n)s"
-        ),
+        "pane.figures": _(FIGURES),
         "time.axis": _("ms since sent"),
         "time.headers": _("headers"),
         "time.first": _("first token"),
