@@ -132,7 +132,10 @@ export class RunPanel {
       body: new FormData(form),
       headers: { Accept: "application/json" },
       redirect: "error",
-    }).then((response) => response.ok || plainly(), plainly);
+    }).then((response) => {
+      if (!response.ok) return plainly();
+      if (this.link.stopped) this.end("cancelled"); // nobody else would tell
+    }, plainly);
   }
 
   async end(state) {

@@ -46,7 +46,7 @@ export class StatusLine {
     this.panel.dataset.activity = state === "running" ? this.activity : "";
     document.getElementById("status").dataset.state = state;
     put("status-word", say(`word.${state}`));
-    put("status-text", state === "queued" ? this.queued() : this.running());
+    put("status-text", state === "queued" && !this.stopping ? this.queued() : this.running());
   }
 
   queued() {
