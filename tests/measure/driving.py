@@ -17,7 +17,7 @@ from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.recording import ServerFacts
 
-LIMITS = Limits(first_token_s=30, idle_s=20, total_s=60)
+LIMITS = Limits(first_token_s=120, idle_s=60, total_s=300)
 FACTS = ServerFacts(batch=128, prompt_ms_per_token=4.5)
 Event = tuple[str, dict[str, Any]]
 

@@ -30,7 +30,7 @@ SHORT = "What is a pier?"
 @pytest.fixture
 def url(llama_server: EmbeddedServer) -> Iterator[str]:
     with LlamaClient(llama_server.base_url) as client:
-        assert wait_idle(client, 30)
+        assert wait_idle(client, 60)
         yield llama_server.base_url
 
 
@@ -42,10 +42,13 @@ def calm(run: Callable[[], Drive], was_calm: Callable[[Drive], bool]) -> Drive:
     return run()
 
 
-def written_first(result: Drive, key: str) -> bool:
-    """The ask wrote before we cut or held it, and its slot was seen free."""
-    recording = result.record.get(key)
-    return recording is not None and recording.figures.ttft_us is not None and recording.idle_us is not None
+def wrote_and_freed(result: Drive, *keys: str) -> bool:
+    """The first of these asks wrote before we cut or held it, all had begun, and their slots were seen free."""
+    found = [result.record.get(key) for key in keys]
+    first = found[0]
+    return (first is not None and first.figures.ttft_us is not None) and all(
+        r is not None and r.idle_us is not None and r.figures.progress_cache is not None for r in found
+    )
 
 
 def sane(result: Drive) -> None:
@@ -131,7 +134,8 @@ def test_two_cuts_at_half_a_second(url: str, llama_server: EmbeddedServer) -> No
         )
     )
     result = calm(
-        lambda: drive(url, plan, log=llama_server.log_path), lambda run: written_first(run, "writing")
+        lambda: drive(url, plan, log=llama_server.log_path),
+        lambda run: wrote_and_freed(run, "writing", "reading"),
     )
     sane(result)
     assert result.record.metrics_agree is True
@@ -177,7 +181,9 @@ def test_a_stalled_twin_the_other_slot_and_the_same_slot(url: str, llama_server:
             Ask("same", user(SHORT), 8),
         )
     )
-    result = calm(lambda: drive(url, plan, log=llama_server.log_path), lambda run: written_first(run, "twin"))
+    result = calm(
+        lambda: drive(url, plan, log=llama_server.log_path), lambda run: wrote_and_freed(run, "twin")
+    )
     sane(result)
     record = result.record
     twin, other, same = record["twin"], record["other"], record["same"]
@@ -196,7 +202,7 @@ def test_an_unread_ask_runs_to_its_natural_end(url: str) -> None:
     plan = Plan(
         (
             Ask("unread", user(STORY), 60, end=Hold("idle", stop_after_ms=100)),
-            Get("idle", "slots", until_idle=0, limit_ms=20_000),
+            Get("idle", "slots", until_idle=0, limit_ms=120_000),
         )
     )
     result = drive(url, plan)
