@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from labs import tokens
 from labs.models import Attempt, AttemptCount, Course, State
 from labs.models import Round as LockedRound
 from tests.views.pages import Page
@@ -48,6 +49,17 @@ def test_an_empty_post_says_so_at_each_field(url: str, at_owner: Client) -> None
     assert page.having(aria_invalid="true")
     assert "Choose a place for the clock line." in answer.content.decode()
     assert not Attempt.objects.exists()
+
+
+def test_a_missing_pick_is_marked_where_it_is_made(
+    url: str, at_owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "pieces", lambda messages: [{"id": i, "text": "ab"} for i in range(20)])
+    answer = at_owner.post(url, post_of(place="front", second_clock="14:05:09"))
+    page = Page(answer.content.decode())
+    assert answer.status_code == 422
+    assert page.having(role="radiogroup", aria_invalid="true", data_when="place=front")
+    assert not page.having(role="radiogroup", aria_invalid="true", data_when="place=end")
 
 
 def test_one_wrong_answer_leaves_the_others_as_typed(url: str, at_owner: Client) -> None:
