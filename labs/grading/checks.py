@@ -18,7 +18,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`evidence` is JSON: {"saw": {...}, "rule": str, "limit": ..., "control": {...}} with plain integers.
+    """`evidence` is JSON: {"saw": {...}, "rule": a Text as JSON, "limit": ..., "control": {...}}
+    with plain integers.
 
     `round` is the key of the round whose run it rests on: an inconclusive check repeats that round's run.
     `disturbed` marks an inconclusive caused by foreign work on the endpoint.

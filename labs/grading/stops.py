@@ -75,7 +75,7 @@ def cut_evidence(run: RunRecord, key: str, allowed: int) -> Json:
             "log_cancel": ask.log_cancel,
             "log_readable": ask.log_readable,
         },
-        "rule": "our task gone from /slots, before the answer's natural end",
+        "rule": N_("our task gone from /slots, before the answer's natural end").to_json(),
         "limit": {"us": cut.limit_us, "allowed_tokens": allowed},
     }
 

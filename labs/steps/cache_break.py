@@ -154,7 +154,7 @@ class Guess(Round):
             ),
             {
                 **evidence,
-                "rule": "prefix predicted = prefix of the two prompts",
+                "rule": N_("prefix predicted = prefix of the two prompts").to_json(),
                 "limit": {"tokens": SLACK_TOKENS},
                 "predicted": predicted,
             },
@@ -172,7 +172,7 @@ class Guess(Round):
                 control=control.figures.prompt_n or 0,
             ),
             why_no_break(place, differs, pair),
-            {**evidence, "rule": "N - LCP >= max(0.8 N, 64)", "limit": {"tokens": pair.needed}},
+            {**evidence, "rule": N_("N - LCP >= max(0.8 N, 64)").to_json(), "limit": {"tokens": pair.needed}},
         )
 
 
@@ -235,7 +235,7 @@ class Repair(Round):
                 ),
                 {
                     **evidence_of(guess, ("control", "changed")),
-                    "rule": "prompt_n of the changed prompt - prompt_n of the repeat",
+                    "rule": N_("prompt_n of the changed prompt - prompt_n of the repeat").to_json(),
                     "said": answers["more_computed"],
                 },
             )
@@ -267,7 +267,9 @@ class Repair(Round):
             ),
             {
                 **evidence_of(run, ("before", "after")),
-                "rule": "documents before the clock; LCP to the last document's end; prompt_n <= N - LCP + 2",
+                "rule": N_(
+                    "documents before the clock; LCP to the last document's end; prompt_n <= N - LCP + 2"
+                ).to_json(),
                 "order": list(answers["order"]),
             },
         )

@@ -94,7 +94,7 @@ class Predict(Round):
             N_("No guess was made."),
             {
                 "saw": {"ttft_ms": ttfts_ms, "guess_ms": answers["first_token_ms"]},
-                "rule": "guessed before the run",
+                "rule": N_("guessed before the run").to_json(),
             },
         )
 
@@ -166,7 +166,7 @@ class Mark(Round):
             answers["frame"] == right,
             N_("You found the frame with the first visible text."),
             N_("The frame you picked is not the first one with visible text in it."),
-            {"saw": saw, "rule": "first frame whose `content` is text and not empty"},
+            {"saw": saw, "rule": N_("first frame whose `content` is text and not empty").to_json()},
         )
         no_role = Fault(N_("This run has no role frame, so there is nothing to compare with."))
         short_ms = in_ms(short_us or 0)
@@ -187,7 +187,7 @@ class Mark(Round):
                     "role_us": ask.figures.role_us,
                     "short_us": short_us,
                 },
-                "rule": "first token - role frame",
+                "rule": N_("first token - role frame").to_json(),
                 "limit": {"ms": SHORT_SLACK_MS},
             },
         )
@@ -204,7 +204,7 @@ class Mark(Round):
                 N_("The second request did not wait."),
                 {
                     "saw": {"headers_us": waits.figures.headers_us},
-                    "rule": "wait = headers - sent, at least 200 ms",
+                    "rule": N_("wait = headers - sent, at least 200 ms").to_json(),
                 },
             )
 
@@ -256,7 +256,9 @@ class Split(Round):
                 ),
                 {
                     "saw": {"said_ms": said_ms, "parts_us": parts.to_json()},
-                    "rule": "wait = headers - sent; prefill = prompt_ms; rest = TTFT - wait - prefill",
+                    "rule": N_(
+                        "wait = headers - sent; prefill = prompt_ms; rest = TTFT - wait - prefill"
+                    ).to_json(),
                     "limit": {"share": PART_SHARE, "rest_us": REST_SLACK_US},
                 },
             )
@@ -269,7 +271,7 @@ class Split(Round):
             ),
             {
                 "saw": {"said": answers["unknown"]},
-                "rule": "prompt_ms runs from the slot's start to the first token",
+                "rule": N_("prompt_ms runs from the slot's start to the first token").to_json(),
             },
         )
 

@@ -124,7 +124,7 @@ class Own(Round):
                     "pieces": len(reading.pieces),
                     "predicted_n": reading.predicted_n,
                 },
-                "rule": "(time of the last piece - time of the first) / (predicted_n - 1)",
+                "rule": N_("(time of the last piece - time of the first) / (predicted_n - 1)").to_json(),
                 "limit": {"share": TOKEN_SHARE},
             },
         )
@@ -148,7 +148,7 @@ def _judged(streamed: Streamed, answer: Json | None, reading: Reading, fault: Fa
                 name: _short(said.get(name)) for name in (*streamed.fields, "error", "line") if name in said
             },
             "control": {name: _short(right[name]) for name in streamed.fields},
-            "rule": "the lab's own reader of the same stream",
+            "rule": N_("the lab's own reader of the same stream").to_json(),
             "limit": {"ms": SLACK_MS},
         },
     )
