@@ -31,7 +31,7 @@ class Feed:
         self.followers: set[Follower] = set()
         self.status: Status | None = None
         self.news_run = 0
-        self.ended_at_s: float | None = None
+        self.settled_at_s: float | None = None
 
     def deliver(self, entries: Iterable[Entry]) -> tuple[set[str], list[Follower]]:
         """To every socket that is live. Returns the kinds that came and the sockets that cannot keep up."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import redis
@@ -23,14 +23,22 @@ REFRESH_S = 60.0  # a flush forgets the expiry as well
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the queue that somebody waits for."""
+
+    ends_run: bool
+    passed: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One event; or, with `written`, the end of its run: set the expiry and tell the one who waits."""
+    """One event, or a mark behind the events of its stream."""
 
     key: str
     event_id: EventId
     kind: str
     payload: str
-    written: threading.Event | None = None
+    mark: Mark | None = None
 
 
 def connect(redis_url: str) -> redis.Redis:
@@ -64,31 +72,33 @@ class RedisWriter:
             log.warning("live stream: Redis is back")
         self._failing = False
         for entry in batch:
-            if entry.written:
-                self._refresh_at.pop(entry.key, None)
-                self._stale.pop(entry.key, None)
-                entry.written.set()
+            if entry.mark:
+                if entry.mark.ends_run:
+                    self._refresh_at.pop(entry.key, None)
+                    self._stale.pop(entry.key, None)
+                entry.mark.passed.set()
         return True
 
     def _is_stale(self, entry: Entry) -> bool:
         return entry.event_id.run <= self._stale.get(entry.key, -1)
 
     def _write(self, batch: list[Entry]) -> None:
+        events = [entry for entry in batch if entry.mark is None]
+        ended = {entry.key for entry in batch if entry.mark and entry.mark.ends_run}
         pipe = self._redis.pipeline(transaction=False)
-        for entry in batch:
-            if entry.written:
-                pipe.expire(entry.key, EXPIRE_FINISHED_S)
-            else:
-                fields: dict[Any, Any] = {entry.kind: entry.payload}
-                pipe.xadd(entry.key, fields, entry.event_id.redis, STREAM_LENGTH, approximate=True)
+        for entry in events:
+            fields: dict[Any, Any] = {entry.kind: entry.payload}
+            pipe.xadd(entry.key, fields, entry.event_id.redis, STREAM_LENGTH, approximate=True)
+        for key in ended:
+            pipe.expire(key, EXPIRE_FINISHED_S)
         now_s = time.monotonic()
-        for key in {entry.key for entry in batch} - {entry.key for entry in batch if entry.written}:
+        for key in {entry.key for entry in events} - ended:
             if self._refresh_at.get(key, 0.0) <= now_s:
                 pipe.expire(key, EXPIRE_RUNNING_S)
                 self._refresh_at[key] = now_s + REFRESH_S
         refused: dict[str, tuple[Entry, redis.ResponseError]] = {}
-        # The results of the last `expire`s belong to no entry.
-        for entry, result in zip(batch, pipe.execute(raise_on_error=False), strict=False):
+        # The results of the `expire`s belong to no event.
+        for entry, result in zip(events, pipe.execute(raise_on_error=False), strict=False):
             if isinstance(result, redis.ResponseError):
                 refused.setdefault(entry.key, (entry, result))
         for entry, error in refused.values():

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from labs.live.events import EventId, encode, key_of
-from labs.live.redis_writer import Entry, RedisWriter
+from labs.live.redis_writer import Entry, Mark, RedisWriter
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +43,19 @@ class Topic:
             event_id = EventId(self._run, next(self._seq))
             self._publisher.queue(Entry(self._key, event_id, kind, encode(event_id, kind, data)))
 
+    def flush(self, timeout_s: float = 2.0) -> bool:
+        """Waits until what was put is in Redis. False: not in time; it goes on trying."""
+        return self._mark(ends_run=False).wait(timeout_s)
+
     def finish(self, timeout_s: float = 2.0) -> bool:
-        """Waits until what was put is in Redis and lets the stream expire in an hour. False: not in time."""
-        written = threading.Event()
-        self._publisher.queue(Entry(self._key, EventId(self._run, 0), "", "", written))
-        return written.wait(timeout_s)
+        """After the commit that ended the run: the database has news, and the stream may expire in an hour."""
+        self.put("finished", {})
+        return self._mark(ends_run=True).wait(timeout_s)
+
+    def _mark(self, ends_run: bool) -> threading.Event:
+        mark = Mark(ends_run)
+        self._publisher.queue(Entry(self._key, EventId(self._run, 0), "", "", mark))
+        return mark.passed
 
 
 class Publisher:

@@ -17,6 +17,7 @@ from labs.live.feed import Feed
 from labs.live.follower import Follower, message_of
 from labs.live.rights import ended
 from labs.live.status import statuses
+from labs.models import State
 
 if TYPE_CHECKING:
     from labs.live.hub import Hub
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 LOOKS_APART_S = 0.25
+LAST_TOKENS_S = 1.9  # a worker that died, or a stream that is gone, tells no end
 
 
 class Watch:
@@ -72,17 +74,22 @@ class Watch:
     def _tell(self, feed: Feed, now_s: float) -> None:
         status = feed.status
         assert status is not None
-        if not status.is_terminal:
+        if status.state in {State.QUEUED, State.RUNNING}:
+            feed.settled_at_s = None
             for follower in feed.followers:
                 follower.show(status)
             return
-        # The last tokens come before the end: the run's last event tells that they have, or a little time does.
-        feed.ended_at_s = feed.ended_at_s or now_s
-        waited = now_s - feed.ended_at_s >= settings.LABHUB_LIVE_STATE_S * 0.9
+        # The last tokens come first: the run's last event tells that they have come, or a little time does.
+        feed.settled_at_s = feed.settled_at_s or now_s
+        waited = now_s - feed.settled_at_s >= LAST_TOKENS_S
         if feed.news_run >= status.run_number or waited:
             for follower in feed.followers:
-                if follower.live or not self._hub.redis_up:
+                if self._hub.redis_up and not follower.live:
+                    continue
+                if status.is_terminal:
                     follower.finish(status.version)
+                else:
+                    follower.show(status)
 
     async def _watch_rights(self) -> None:
         while True:

@@ -87,7 +87,7 @@ def test_a_socket_that_does_not_read_costs_no_memory_and_misses_nothing(
         for _ in range(10_000):
             topic.put("tokens", {"text": "x" * 2000})
         topic.put("note", {})
-        assert topic.finish(20)
+        assert topic.flush(20)
         quick.until_kind("note")
         assert len(quick.event_ids) == 10_001
         assert resident_bytes(site.daphne.pid) - before < 10_000_000  # half of what is not read
@@ -105,7 +105,7 @@ def test_a_socket_that_never_reads_again_is_dropped(
     slow = own_site.open(log_in(owner), attempt.pk, max_queue=1, ping_interval=None)
     for _ in range(10_000):
         topic.put("tokens", {"text": "x" * 2000})
-    assert topic.finish(20)
+    assert topic.flush(20)
     until(lambda: len(list(descriptors.iterdir())) <= before)
     with pytest.raises((ConnectionClosed, ConnectionError, EOFError)):
         while True:

@@ -34,7 +34,6 @@ def test_polling_from_answer_to_answer_gives_every_event_once(
     topic = Publisher(valkey.url).topic(attempt.pk, 1)
     for number in range(2500):
         topic.put("tokens", {"text": f"{number}"})
-    topic.put("finished", {})
     assert topic.finish(10)
     after, texts, polls = "", [], 0
     while (answer := poll(client, attempt, after))["after"] != after:
@@ -49,11 +48,11 @@ def test_polling_from_answer_to_answer_gives_every_event_once(
 def test_what_is_missing_is_named(valkey: Valkey, attempt: Attempt, owner: User, log_in: LogIn) -> None:
     topic = Publisher(valkey.url).topic(attempt.pk, 1)
     topic.put("started", {})
-    assert topic.finish()
+    assert topic.flush()
     with valkey.client() as redis:
         redis.flushall()
     topic.put("tokens", {"text": "x"})
-    assert topic.finish()
+    assert topic.flush()
     answer = poll(log_in(owner), attempt)
     assert answer["complete"] is False
     assert answer["events"] == [

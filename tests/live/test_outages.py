@@ -52,7 +52,7 @@ def test_a_frozen_redis_thaws_and_nothing_is_lost(
         own_valkey.freeze()
         for number in range(20):
             topic.put("tokens", {"text": f"{number}"})
-        assert not topic.finish(3)  # longer than every timeout
+        assert not topic.flush(3)  # longer than every timeout
         own_valkey.thaw()
         socket.until_id("1.21", BACK_S)
         assert socket.event_ids == [f"1.{seq}" for seq in range(1, 22)]
@@ -88,7 +88,7 @@ def test_a_flush_in_mid_stream_says_what_is_missing_and_reaches_the_end(
         own_site.daphne.freeze()  # the flush comes before the hub has read
         for _ in range(10):
             topic.put("tokens", {"text": "x"})
-        assert topic.finish()
+        assert topic.flush()
         redis.flushall()
         own_site.daphne.thaw()
         topic.put("tokens", {"text": "y"})
@@ -98,5 +98,5 @@ def test_a_flush_in_mid_stream_says_what_is_missing_and_reaches_the_end(
         assert through == list(range(1, len(through) + 1))
         assert {"kind": "reset", "from": f"1.{len(through) + 1}", "to": "1.11"} in socket.seen
         Attempt.objects.filter(pk=attempt.pk).update(state=State.GRADED, version=2)
-        topic.put("finished", {})
+        assert topic.finish()
         socket.until_kind("finished")

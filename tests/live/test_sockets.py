@@ -25,7 +25,7 @@ def topic(valkey: Valkey, attempt: Attempt) -> Topic:
 def put_tokens(topic: Topic, count: int) -> None:
     for number in range(count):
         topic.put("tokens", {"text": f" {number}"})
-    assert topic.finish(10)
+    assert topic.flush(10)
 
 
 def ids(first: int, last: int, run: int = 1) -> list[str]:
@@ -75,7 +75,7 @@ def test_sockets_that_come_in_the_middle_see_neither_gap_nor_double(
         stop.set()
         publisher.join()
     topic.put("note", {})
-    assert topic.finish(10)
+    assert topic.flush(10)
     for socket in sockets:
         last = socket.until_kind("note")["id"]
         assert socket.event_ids == ids(1, int(last.partition(".")[2]))
@@ -183,7 +183,7 @@ def test_the_end_is_told_once_after_the_last_token_and_carries_no_verdict(
         put_tokens(topic, 300)
         Attempt.objects.filter(pk=attempt.pk).update(state=State.GRADED, version=5)
         put_tokens(topic, 300)
-        topic.put("finished", {})
+        assert topic.finish()
         end = socket.until_kind("finished")
         assert end == {"kind": "finished", "id": str(attempt.pk), "version": 5}
         assert socket.event_ids == ids(1, 600)
@@ -191,6 +191,18 @@ def test_the_end_is_told_once_after_the_last_token_and_carries_no_verdict(
             late.until_kind("finished")
         with pytest.raises(TimeoutError):
             socket.next(timeout_s=1)
+
+
+def test_a_round_that_ends_without_ending_the_attempt_is_told_after_its_last_token(
+    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
+) -> None:
+    with site.open(log_in(owner), attempt.pk) as socket:
+        put_tokens(topic, 300)
+        Attempt.objects.filter(pk=attempt.pk).update(state=State.OPEN, version=5)
+        put_tokens(topic, 300)
+        assert topic.finish()
+        socket.until(lambda message: message.get("state") == "open")
+        assert socket.event_ids == ids(1, 600)
 
 
 def test_the_end_comes_also_when_the_worker_told_nothing(
@@ -206,7 +218,6 @@ def test_a_socket_opened_after_the_end_gets_state_stream_and_end(
     site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
 ) -> None:
     put_tokens(topic, 3)
-    topic.put("finished", {})
     assert topic.finish()
     Attempt.objects.filter(pk=attempt.pk).update(state=State.GRADED, version=2)
     with site.open(log_in(owner), attempt.pk) as socket:

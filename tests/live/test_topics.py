@@ -41,7 +41,7 @@ def test_events_of_many_threads_are_numbered_without_a_hole_and_stored_in_order(
         thread.start()
     for thread in threads:
         thread.join()
-    assert topic.finish(10)
+    assert topic.flush(10)
     assert ids(valkey, attempt_id) == [f"3-{seq}" for seq in range(1, 1001)]
 
 
@@ -50,11 +50,14 @@ def test_a_finished_stream_expires_in_an_hour_and_an_abandoned_one_in_a_day(valk
     publisher = Publisher(valkey.url)
     publisher.topic(abandoned, 1).put("started", {})
     topic = publisher.topic(finished, 1)
-    topic.put("finished", {})
+    topic.put("tokens", {"text": "x"})
     assert topic.finish()
     with valkey.client() as client:
         assert 3500 < client.ttl(key_of(finished)) <= 3600
         assert 86_000 < client.ttl(key_of(abandoned)) <= 86_400
+        last: Any = client.xrevrange(key_of(finished), count=1)
+        assert last[0][0] == b"1-2"
+        assert list(last[0][1]) == [b"finished"]
 
 
 def test_a_stale_run_is_refused_by_redis_and_never_hears_of_it(
@@ -63,13 +66,13 @@ def test_a_stale_run_is_refused_by_redis_and_never_hears_of_it(
     attempt_id = uuid4()
     stale, fresh = Publisher(valkey.url).topic(attempt_id, 1), Publisher(valkey.url).topic(attempt_id, 2)
     stale.put("started", {})
-    assert stale.finish()
+    assert stale.flush()
     fresh.put("started", {})
-    assert fresh.finish()
+    assert fresh.flush()
     with caplog.at_level(logging.WARNING):
         stale.put("tokens", {"text": "late"})
         stale.put("tokens", {"text": "later"})
-        assert stale.finish()
+        assert stale.flush()
     assert ids(valkey, attempt_id) == ["1-1", "2-1"]
     assert ["run 1" in record.message and "stale" in record.message for record in caplog.records] == [True]
 
@@ -78,11 +81,11 @@ def test_a_flush_leaves_a_hole_in_the_numbers_and_the_run_goes_on(valkey: Valkey
     attempt_id = uuid4()
     topic = Publisher(valkey.url).topic(attempt_id, 1)
     topic.put("started", {})
-    assert topic.finish()
+    assert topic.flush()
     with valkey.client() as client:
         client.flushall()
     topic.put("tokens", {"text": "x"})
-    assert topic.finish()
+    assert topic.flush()
     assert ids(valkey, attempt_id) == ["1-2"]
 
 
@@ -90,13 +93,13 @@ def test_a_killed_redis_costs_only_what_it_held(own_valkey: Valkey) -> None:
     attempt_id = uuid4()
     topic = Publisher(own_valkey.url).topic(attempt_id, 1)
     topic.put("started", {})
-    assert topic.finish()
+    assert topic.flush()
     own_valkey.stop()
     began_s = time.monotonic()
     for _ in range(100):
         topic.put("tokens", {"text": "x"})
     assert time.monotonic() - began_s < AT_ONCE_S
-    assert not topic.finish(0.1)
+    assert not topic.flush(0.1)
     own_valkey.start()
     until(lambda: ids(own_valkey, attempt_id) == [f"1-{seq}" for seq in range(2, 102)], 10)
 
@@ -105,14 +108,14 @@ def test_a_frozen_redis_holds_nobody_up_and_gets_each_event_once(own_valkey: Val
     attempt_id = uuid4()
     topic = Publisher(own_valkey.url).topic(attempt_id, 1)
     topic.put("started", {})
-    assert topic.finish()
+    assert topic.flush()
     own_valkey.freeze()
     began_s = time.monotonic()
     for _ in range(100):
         topic.put("tokens", {"text": "x"})
     assert time.monotonic() - began_s < AT_ONCE_S
     # Long enough for a write to time out and be repeated: the first one still stands in the frozen socket.
-    assert not topic.finish(2.5)
+    assert not topic.flush(2.5)
     own_valkey.thaw()
     until(lambda: ids(own_valkey, attempt_id) == [f"1-{seq}" for seq in range(1, 102)], 10)
 
@@ -152,7 +155,7 @@ def test_runs_in_a_row_share_one_connection(valkey: Valkey) -> None:
             topic = publisher.topic(uuid4(), run)
             for _ in range(10):
                 topic.put("tokens", {"text": "x"})
-            assert topic.finish()
+            assert topic.flush()
             counts.append(client.info("clients")["connected_clients"])
     assert len(set(counts)) == 1
 
@@ -166,11 +169,11 @@ from labs.live.topics import Publisher
 publisher = Publisher({valkey.url!r})
 topic = publisher.topic(uuid.UUID({str(before)!r}), 1)
 topic.put("started", {{}})
-assert topic.finish()
+assert topic.flush()
 if (pid := os.fork()) == 0:
     topic = publisher.topic(uuid.UUID({str(after)!r}), 1)
     topic.put("started", {{}})
-    os._exit(0 if topic.finish() else 1)
+    os._exit(0 if topic.flush() else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, check=True, timeout=30)
@@ -182,7 +185,7 @@ def test_the_process_has_one_publisher_on_the_settings_redis(valkey: Valkey) -> 
     attempt_id = uuid4()
     topic = topics.publisher().topic(attempt_id, 1)
     topic.put("started", {})
-    assert topic.finish()
+    assert topic.flush()
     assert ids(valkey, attempt_id) == ["1-1"]
     assert topics.publisher() is topics.publisher()
     topics.publisher.cache_clear()

@@ -112,7 +112,7 @@ def report(scene: Scene, result: dict[str, Any]) -> int:
 
 def _start(module: str, job: dict[str, Any]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", f"tests.live.bench.{module}", json.dumps(job)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
 
 
 def _cpu_s(pid: int) -> float:

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-QUIET_S = 3.0
+STRAGGLERS_S = 3.0
 
 
 class Browser:
@@ -24,6 +24,8 @@ class Browser:
             f"Origin: http://{host}\r\nCookie: {job['cookie']}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
         )
+        while b'"kind":"state"' not in b"".join(data for _, data in self.reads):
+            self.reads.append((time.monotonic_ns(), self.socket.recv(65536)))
 
     def messages(self) -> list[tuple[int, dict[str, Any]]]:
         """(stamp, message): the stamp of the read that completed it."""
@@ -53,18 +55,19 @@ def main() -> None:
     for browser in browsers:
         epoll.register(browser.socket.fileno(), select.EPOLLIN)
         by_fd[browser.socket.fileno()] = (browser.socket.recv, browser.reads)
-    ready = False
-    while poll := epoll.poll(QUIET_S):
-        for fd, _ in poll:
+    epoll.register(sys.stdin.fileno(), select.EPOLLIN)
+    time.sleep(1.0)  # by then the hub's reader waits on all streams
+    print("ready", flush=True)
+    until_s = float("inf")
+    while (left_s := until_s - time.monotonic()) > 0:
+        for fd, _ in epoll.poll(min(left_s, 60)):
+            if fd == sys.stdin.fileno():  # closed: all is published
+                epoll.unregister(fd)
+                until_s = time.monotonic() + STRAGGLERS_S
+                continue
             recv, reads = by_fd[fd]
             data = recv(65536)
             reads.append((time.monotonic_ns(), data))
-        if not ready and all(
-            b'"kind":"state"' in b"".join(data for _, data in browser.reads) for browser in browsers
-        ):
-            time.sleep(1.0)  # by then the hub's reader waits on all streams
-            print("ready", flush=True)
-            ready = True
     print(json.dumps(figures(browsers, job["events"])))
 
 

@@ -24,7 +24,7 @@ def main() -> None:
             topic.put("tokens", {"ask": "bench", "text": f" token{number}", "at_ns": time.monotonic_ns()})
             due_s += apart_s
     spent_s = time.monotonic() - began_s
-    assert all(topic.finish() for topic in topics)
+    assert all(topic.flush() for topic in topics)
     assert not publisher.dropped
     print(spent_s)
 
