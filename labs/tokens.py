@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
+from django.conf import settings
 from django.core.cache import cache
 
 from labs.llama.client import LlamaClient
@@ -36,11 +37,10 @@ def pieces(messages: Messages) -> list[Json] | None:
     found: list[Json] | None = cache.get(key)
     if found is None:
         try:
-            client = LlamaClient(endpoint.base_url, endpoint.api_key or None)
-            try:
-                tokens = client.tokenize_pieces(client.apply_template(list(messages)))
-            finally:
-                client.close()
+            with LlamaClient(
+                endpoint.base_url, endpoint.api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS
+            ) as client:
+                tokens = client.tokenize_pieces(client.apply_template([dict(m) for m in messages]))
         except LlamaError as error:
             log.info("no tokens from %s: %s", endpoint, error)
             return None

@@ -91,7 +91,7 @@ def execute(claim: Claim) -> None:
             )
         finally:
             close_old_connections()
-        if drive.reason == Reason.ENDPOINT_DOWN:
+        if drive.reason == Reason.ENDPOINT_DOWN.value:
             endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
         topic.finish()

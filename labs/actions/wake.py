@@ -11,7 +11,7 @@ from kombu.exceptions import OperationalError
 log = logging.getLogger(__name__)
 
 
-def wake(task: Task) -> bool:
+def wake(task: Task[[], None]) -> bool:
     """Sends one wake-up now. A dead broker gives False, never an error: the sweep repeats it."""
     try:
         task.apply_async(retry=False, ignore_result=True)

@@ -47,6 +47,9 @@ class Flags:
             str(self.port),
             "--model",
             str(self.model),
+            # Else every frame of every stream names the file's whole path on this machine.
+            "--alias",
+            self.model.stem,
         ]
         argv += ["--threads", str(self.threads), "--parallel", str(self.slots)]
         argv += ["--ctx-size", str(self.ctx), "--batch-size", str(self.batch)]
@@ -88,6 +91,7 @@ class Flags:
         params.hostnames = [self.host]
         params.port = self.port
         params.model.path = str(self.model)
+        params.model_alias = {self.model.stem}
         params.cpuparams.n_threads = self.threads
         params.cpuparams_batch.n_threads = self.threads
         params.n_parallel = self.slots
