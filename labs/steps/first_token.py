@@ -42,6 +42,18 @@ SHORT_SLACK_MS = 1.0
 class PredictForm(StepForm):
     first_frame_ms = MsField(label=_("After how many milliseconds does the very first frame arrive?"))
     first_token_ms = MsField(label=_("After how many milliseconds does the first visible text arrive?"))
+    question = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+        label=_("Your question to the model"),
+        help_text=_("You may write your own. A longer prompt takes longer to read."),
+    )
+
+    def build(self) -> None:
+        self.fields["question"].initial = self.challenge["question"]
+
+    def answers(self) -> Json:
+        return {**self.cleaned_data, "question": self.cleaned_data["question"] or self.challenge["question"]}
 
 
 class Predict(Round):
@@ -55,10 +67,10 @@ class Predict(Round):
         return [Exhibit(_("Your prompt, sent five times with the cache off"), "prompt", text)]
 
     def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
-        return {"first_frame_ms": "5", "first_token_ms": "700"}
+        return {"first_frame_ms": "5", "first_token_ms": "700", "question": challenge["question"]}
 
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
-        messages = with_documents(challenge["documents"], challenge["question"])
+        messages = with_documents(challenge["documents"], answers["question"])
         return Plan(
             tuple(
                 Ask(
