@@ -8,7 +8,6 @@ from uuid import UUID
 from labs.live.events import NEWS, EventId, key_of
 from labs.live.follower import Follower
 from labs.live.outbox import Message
-from labs.live.status import Status
 
 # As Redis has it: the id and a flat list of field and value.
 Entry = tuple[bytes, Sequence[bytes]]
@@ -29,7 +28,6 @@ class Feed:
         self.key = key_of(attempt_id).encode()
         self.last: EventId | None = None
         self.followers: set[Follower] = set()
-        self.status: Status | None = None
         self.news_run = 0
         self.settled_at_s: float | None = None
 

@@ -21,7 +21,7 @@ from labs.live.feed import Feed, opened
 from labs.live.follower import Follower
 from labs.live.outbox import drained
 from labs.live.streams import Streams
-from labs.live.watch import Watch
+from labs.live.watch import Step, Watch
 
 log = logging.getLogger(__name__)
 
@@ -62,9 +62,8 @@ class Hub:
     def _start(self) -> None:
         self._streams = Streams(self._redis_url)
         self._watch = Watch(self)
-        self._spawn(self._read(self._streams))
-        for task in self._watch.tasks():
-            self._spawn(task)
+        for step in (self._read, *self._watch.steps()):
+            self._spawn(self._repeat(step))
 
     def _stop(self) -> None:
         for task in self._tasks:
@@ -75,36 +74,39 @@ class Hub:
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._tasks.discard)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("live hub: a task ended", exc_info=error)
-
-    async def _read(self, streams: Streams) -> None:
+    async def _repeat(self, step: Step) -> None:
+        """A fault in one round must not leave the sockets open and deaf."""
         while True:
-            feeds = {feed.key: feed for feed in self.feeds.values()}
-            after = {feed.key: feed.last for feed in feeds.values() if feed.last is not None}
             try:
-                news = await streams.read(after)
-            except (RedisError, OSError) as error:
-                if self.redis_up:
-                    log.warning("live hub: %s; states come from the database until Redis is back", error)
-                self.redis_up = False
+                await step()
+            except Exception:
+                log.exception("live hub: a round failed, the next one follows")
                 await asyncio.sleep(RETRY_S)
-                continue
-            if not self.redis_up:
-                log.warning("live hub: Redis is back")
-            self.redis_up = True
-            for key, entries in news:
-                kinds, behind = feeds[key].deliver(entries)
-                for follower in behind:
-                    self._spawn(self._bring_on(feeds[key], follower))
-                if kinds & NEWS or "started" in kinds:
-                    self._watch.look_soon()
-            if news:
-                await asyncio.sleep(GATHER_S)
+
+    async def _read(self) -> None:
+        feeds = {feed.key: feed for feed in self.feeds.values()}
+        after = {feed.key: feed.last for feed in feeds.values() if feed.last is not None}
+        try:
+            news = await self._streams.read(after)
+        except (RedisError, OSError) as error:
+            if self.redis_up:
+                log.warning("live hub: %s; states come from the database until Redis is back", error)
+            self.redis_up = False
+            await asyncio.sleep(RETRY_S)
+            return
+        if not self.redis_up:
+            log.warning("live hub: Redis is back")
+        self.redis_up = True
+        for key, entries in news:
+            kinds, behind = feeds[key].deliver(entries)
+            for follower in behind:
+                self._spawn(self._bring_on(feeds[key], follower))
+            if kinds & NEWS or "started" in kinds:
+                self._watch.look_soon()
+        if news:
+            await asyncio.sleep(GATHER_S)
 
     async def _bring_on(self, feed: Feed, follower: Follower) -> None:
         """Reads for one socket until it is where the reader is."""

@@ -16,7 +16,7 @@ from django.db import Error as DatabaseError
 from labs.live.feed import Feed
 from labs.live.follower import Follower, message_of
 from labs.live.rights import ended
-from labs.live.status import statuses
+from labs.live.status import Status, statuses
 from labs.models import State
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
+Step = Callable[[], Coroutine[Any, Any, None]]
+
+PING = message_of({"kind": "ping"})
 
 LOOKS_APART_S = 0.25
 LAST_TOKENS_S = 1.9  # a worker that died, or a stream that is gone, tells no end
@@ -44,8 +47,9 @@ class Watch:
     def close(self) -> None:
         self._thread.shutdown(wait=False)
 
-    def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._watch_states(), self._watch_rights(), self._ping()]
+    def steps(self) -> list[Step]:
+        """Rounds to repeat for ever; each waits by itself."""
+        return [self._watch_states, self._watch_rights, self._ping]
 
     async def _query(self, function: Callable[..., Found], *args: object) -> Found | None:
         """None: the database did not answer; the next round will."""
@@ -58,22 +62,18 @@ class Watch:
         return found
 
     async def _watch_states(self) -> None:
-        while True:
-            feeds = [feed for feed in self._hub.feeds.values() if any(not f.finished for f in feed.followers)]
-            if feeds and (found := await self._query(statuses, [feed.attempt_id for feed in feeds])):
-                now_s = asyncio.get_running_loop().time()
-                for feed in feeds:
-                    if status := found.get(feed.attempt_id):
-                        feed.status = status
-                        self._tell(feed, now_s)
-            await asyncio.sleep(LOOKS_APART_S)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._soon.wait(), settings.LABHUB_LIVE_STATE_S - LOOKS_APART_S)
-            self._soon.clear()
+        feeds = [feed for feed in self._hub.feeds.values() if any(not f.finished for f in feed.followers)]
+        if feeds and (found := await self._query(statuses, [feed.attempt_id for feed in feeds])):
+            now_s = asyncio.get_running_loop().time()
+            for feed in feeds:
+                if status := found.get(feed.attempt_id):
+                    self._tell(feed, status, now_s)
+        await asyncio.sleep(LOOKS_APART_S)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._soon.wait(), settings.LABHUB_LIVE_STATE_S - LOOKS_APART_S)
+        self._soon.clear()
 
-    def _tell(self, feed: Feed, now_s: float) -> None:
-        status = feed.status
-        assert status is not None
+    def _tell(self, feed: Feed, status: Status, now_s: float) -> None:
         if status.state in {State.QUEUED, State.RUNNING}:
             feed.settled_at_s = None
             for follower in feed.followers:
@@ -92,21 +92,18 @@ class Watch:
                     follower.show(status)
 
     async def _watch_rights(self) -> None:
-        while True:
-            await asyncio.sleep(settings.LABHUB_LIVE_RIGHTS_S)
-            followers = self._followers()
-            codes = await self._query(ended, {follower.claim for follower in followers})
-            for follower in followers:
-                if codes and (code := codes.get(follower.claim)):
-                    follower.outbox.close(code)
+        await asyncio.sleep(settings.LABHUB_LIVE_RIGHTS_S)
+        followers = self._followers()
+        codes = await self._query(ended, {follower.claim for follower in followers}) or {}
+        for follower in followers:
+            if code := codes.get(follower.claim):
+                follower.outbox.close(code)
 
     async def _ping(self) -> None:
-        ping = message_of({"kind": "ping"})
-        while True:
-            await asyncio.sleep(settings.LABHUB_LIVE_PING_S)
-            for follower in self._followers():
-                if not follower.outbox.full:
-                    follower.outbox.write(ping)
+        await asyncio.sleep(settings.LABHUB_LIVE_PING_S)
+        for follower in self._followers():
+            if not follower.outbox.full:
+                follower.outbox.write(PING)
 
     def _followers(self) -> list[Follower]:
         return [follower for feed in self._hub.feeds.values() for follower in feed.followers]

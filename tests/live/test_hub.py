@@ -6,16 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
+from pytest_django import Settings
 
-from labs.live import streams
+from labs.live import streams, watch
 from labs.live.events import START
 from labs.live.follower import Claim, Follower
 from labs.live.hub import Hub, hub
 from labs.live.outbox import MESSAGES_WAITING, QueueOutbox, outbox_for
+from labs.live.status import Status, statuses
 from labs.live.topics import Publisher, Topic
 from labs.models import Attempt
 from tests.live.servers import Valkey
@@ -133,6 +137,35 @@ async def test_a_server_that_waits_for_its_client_holds_up_that_client_only(
     assert slow.ids == quick.ids == [f"1.{seq}" for seq in range(1, count + 1)]
     for follower in followers:
         a_hub.leave(follower)
+    await settled()
+
+
+@pytest.mark.parametrize(
+    "fault", [OperationalError("the database is restarting"), RuntimeError("a fault of ours")]
+)
+async def test_a_failed_look_at_the_database_is_followed_by_the_next(
+    a_hub: Hub,
+    attempt: Attempt,
+    claim: Claim,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
+) -> None:
+    settings.LABHUB_LIVE_STATE_S = 0.3
+    faults = [fault]
+
+    def first_fails(ids: list[UUID]) -> dict[UUID, Status]:
+        if faults:
+            raise faults.pop()
+        return statuses(ids)
+
+    monkeypatch.setattr(watch, "statuses", first_fails)
+    browser = Browser()
+    follower = follower_of(attempt, claim, browser)
+    a_hub.follow(follower)
+    await browser.until(lambda: [message["state"] for message in browser.got] == ["running"])
+    assert not faults
+    a_hub.leave(follower)
     await settled()
 
 
