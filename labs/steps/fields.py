@@ -169,6 +169,12 @@ class ClockField(forms.CharField):
         )
 
 
+class ProseField(forms.CharField):
+    """Any text that a student writes for the model. Its length is judged in tokens, when the plan is made."""
+
+    widget = forms.Textarea
+
+
 class MsField(forms.FloatField):
     """Milliseconds, with decimals where wanted."""
 

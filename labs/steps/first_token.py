@@ -28,7 +28,7 @@ from labs.measure.recording import Frame
 from labs.steps import corpus, tables
 from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
 from labs.steps.claims import first_token as claims
-from labs.steps.fields import NONE_OF_THESE, FramePick, MsField
+from labs.steps.fields import NONE_OF_THESE, FramePick, MsField, ProseField
 from labs.steps.prompts import as_text, with_documents
 from labs.steps.tables import in_ms
 from labs.text import N_, Json
@@ -42,7 +42,7 @@ SHORT_SLACK_MS = 1.0
 class PredictForm(StepForm):
     first_frame_ms = MsField(label=_("After how many milliseconds does the very first frame arrive?"))
     first_token_ms = MsField(label=_("After how many milliseconds does the first visible text arrive?"))
-    question = forms.CharField(
+    question = ProseField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
         label=_("Your question to the model"),
