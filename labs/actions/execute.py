@@ -99,7 +99,8 @@ def execute(claim: Claim) -> None:
 
 def last_lab_line(claim: Claim) -> str:
     """The last lab line this endpoint saw: a new one must differ from its first letter on, so that cold is cold."""
-    last = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).order_by("-started_at").first()
+    runs = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).exclude(facts__lab_line="")
+    last = runs.order_by("-started_at").first()
     return str(last.facts["lab_line"]) if last else ""
 
 

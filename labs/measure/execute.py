@@ -120,7 +120,7 @@ class Execution:
         self._found[get.key] = Recording(
             key=get.key,
             kind="get",
-            slot=get.until_idle or 0,
+            slot=get.slot if get.until_idle is None else get.until_idle,
             sent_at_us=self._context.run_us(sent_ns),
             figures=Figures(end="done", end_us=(time.perf_counter_ns() - sent_ns) // 1000),
             idle_us=None if idle_ns is None else (idle_ns - sent_ns) // 1000,
@@ -128,8 +128,12 @@ class Execution:
         )
 
     def _fetch(self, get: Get) -> tuple[str, Look | None]:
-        """The body as it came, whatever its status: a 503 of `/health` is an answer too."""
-        response, data = self._context.client.exchange("GET", f"/{get.what}", None, get.limit_ms / 1000)
+        """The body as it came, whatever its status: a 503 of `/health`, or a 501 of `erase`, is an answer too."""
+        call = self._context.client.exchange
+        if get.what == "erase":
+            response, data = call("POST", f"/slots/{get.slot}?action=erase", b"{}", get.limit_ms / 1000)
+        else:
+            response, data = call("GET", f"/{get.what}", None, get.limit_ms / 1000)
         look = None
         if get.what == "slots" and response.status_code == 200:
             look = self._context.board.took(data, time.perf_counter_ns())

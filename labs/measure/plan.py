@@ -77,12 +77,16 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """One read of the server's state, kept as it came. `until_idle` waits (10 Hz) for a slot to fall idle."""
+    """One short call, its answer kept as it came: the server's state, or `erase`, which empties `slot`.
+
+    `until_idle` waits (10 Hz) for a slot to fall idle.
+    """
 
     key: str
-    what: Literal["health", "props", "slots", "metrics"]
+    what: Literal["health", "props", "slots", "metrics", "erase"]
     until_idle: int | None = None
     limit_ms: int = 4000
+    slot: int = 0
     do: Literal["get"] = "get"
 
 

@@ -54,6 +54,7 @@ class ScriptedLlama:
     has_slots: bool = True
     has_progress: bool = True
     has_metrics: bool = True
+    can_erase: bool = True
     n_ctx: int = 4096
     misbehave: Callable[[Peer], None] | None = None
     before_chat: Callable[[int], None] = lambda number: None
@@ -119,6 +120,10 @@ class ScriptedLlama:
                 found = [slot.row(self.n_ctx) for slot in self.slots]
             case "/metrics" if self.has_metrics:
                 return answer("200 OK", self._metrics().encode(), "text/plain")
+            case _ if path.endswith("?action=erase") and self.can_erase:
+                slot = self.slots[int(path.split("/")[2].partition("?")[0])]
+                found = {"id_slot": slot.id, "n_erased": len(slot.held)}
+                slot.held = []
             case "/apply-template":
                 found = {"prompt": HEAD + "".join(f"<{m['role']}>{m['content']}" for m in body["messages"])}
             case "/tokenize":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -82,6 +83,51 @@ def test_a_plain_plan_is_recorded_with_its_events_in_order() -> None:
         cold.figures.ttft_us,
         same.figures.ttft_us,
     }
+
+
+def test_a_plan_without_asks_is_recorded() -> None:
+    plan = Plan((Get("health", "health"), Get("props", "props"), Get("slots", "slots")))
+    events: list[Event] = []
+    with ScriptedLlama() as server:
+        result = drive(server.url, plan, events=events)
+        assert server.chats == []
+    record = result.record
+    assert (result.outcome, result.detail, record.metrics_agree) == ("recorded", "", True)
+    assert (record.lab_line, record.head_tokens, result.first_token_seen) == ("", None, False)
+    assert events == [("started", {"asks": 0, "lab_line": ""})]
+    assert {key: json.loads(got.body) for key, got in record.recordings.items()}.keys() == {
+        "health",
+        "props",
+        "slots",
+    }
+    assert json.loads(record["props"].body)["total_slots"] == 2
+
+
+@pytest.mark.parametrize("slot", [0, 1])
+def test_a_slot_is_emptied_between_two_asks(slot: int) -> None:
+    plan = Plan(
+        (
+            ask("cold", slot=slot),
+            ask("repeat", slot=slot),
+            Get("erase", "erase", slot=slot),
+            ask("again", slot=slot),
+        )
+    )
+    with ScriptedLlama() as server:
+        result = drive(server.url, plan)
+    record = result.record
+    assert (result.outcome, record.metrics_agree, record.foreign_tasks) == ("recorded", True, 0)
+    assert (record["repeat"].figures.prompt_n, record["again"].figures.cache_n) == (1, 0)
+    assert json.loads(record["erase"].body) == {"id_slot": slot, "n_erased": record["repeat"].n + 4}
+    assert record["erase"].slot == slot
+
+
+def test_a_server_that_cannot_empty_a_slot_says_so_in_the_recording() -> None:
+    with ScriptedLlama(can_erase=False) as server:
+        result = drive(server.url, Plan((ask("cold"), Get("erase", "erase"), ask("again"))))
+    assert result.outcome == "recorded"
+    assert json.loads(result.record["erase"].body)["error"]["code"] == 501
+    assert result.record["again"].figures.prompt_n == 1
 
 
 @pytest.mark.parametrize("slot", [2, 9, -1])
