@@ -7,11 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
-from multiprocessing.synchronize import Event
 from pathlib import Path
+from types import FrameType
 from typing import BinaryIO
 
 from honcho.process import Process
@@ -20,6 +19,7 @@ from scripts.supervisor import tether
 from scripts.supervisor.identity import signal_group
 from scripts.supervisor.state import StateDir
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 5.0
 FIRST_DELAY_S, LONGEST_DELAY_S = 0.5, 30.0
 STEADY_S = 60.0
@@ -36,56 +36,81 @@ class Keeper(Process):
     cmd: Sequence[str]
     name: str
 
-    def prepare(self, state: StateDir, stopping: Event, forced: Event, fds: tuple[int, ...]) -> None:
-        self.state, self.stopping, self.forced, self.fds = state, stopping, forced, fds
+    def prepare(self, state: StateDir, fds: tuple[int, ...]) -> None:
+        self.state, self.fds = state, fds
 
     def run(self, events: multiprocessing.Queue[object] | None = None, ignore_signals: bool = False) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the manager's to hear
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        self._supervisor = os.getppid()
-        tether.die_with_parent(self._supervisor)
         self._events = events
-        self._spawning = threading.Lock()
+        self._asked = False
         self._child: subprocess.Popen[bytes] | None = None
-        threading.Thread(target=self._end_when_asked, daemon=True).start()
+        self._supervisor = os.getppid()
+        self._take_signals()
+        tether.die_with_parent(self._supervisor)
         returncode = 0
         with _fresh_log(self.state.logs / f"{self.name}.log") as log:
             delay_s = FIRST_DELAY_S
-            while (child := self._spawn()) is not None:
+            while not self._is_over():
                 began = time.monotonic()
+                child = self._spawn()
                 self._copy_lines(child, log)
                 returncode = child.wait()
+                self._child = None
                 if self._is_over():
                     break
                 if time.monotonic() - began > STEADY_S:
                     delay_s = FIRST_DELAY_S
                 self._send_message(f"ended unexpectedly ({returncode}); again in {delay_s:g} s\n")
-                self.stopping.wait(delay_s)
+                self._pause(delay_s)
                 delay_s = min(delay_s * 2, LONGEST_DELAY_S)
         self._send_message({"returncode": returncode}, type="stop")
 
+    def _take_signals(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C and a closed terminal are the manager's to hear
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self._on_term)
+        signal.signal(signal.SIGALRM, self._on_alarm)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+    def _on_term(self, signum: int, frame: FrameType | None) -> None:
+        if self._asked:
+            self._signal_child(signal.SIGKILL)
+            return
+        self._asked = True
+        self._signal_child(signal.SIGTERM)
+        signal.setitimer(signal.ITIMER_REAL, GRACE_S)
+
+    def _on_alarm(self, signum: int, frame: FrameType | None) -> None:
+        self._signal_child(signal.SIGKILL)
+
+    def _signal_child(self, signum: int) -> None:
+        if self._child is not None:
+            signal_group(self._child.pid, signum)
+
     def _is_over(self) -> bool:
         # An orphan must not bring to life again what the next supervisor is about to end.
-        return self.stopping.is_set() or os.getppid() != self._supervisor
+        return self._asked or os.getppid() != self._supervisor
 
-    def _spawn(self) -> subprocess.Popen[bytes] | None:
-        with self._spawning:
-            if self._is_over():
-                return None
-            self._child = subprocess.Popen(
-                [sys.executable, "-IS", tether.__file__, str(os.getpid()), *self.cmd],
-                env=self.env,
-                cwd=self.cwd,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=self.fds,
-            )
-        self.state.record(self.name, self._child.pid)
-        self._send_message({"pid": self._child.pid}, type="start")
-        return self._child
+    def _pause(self, delay_s: float) -> None:
+        deadline = time.monotonic() + delay_s
+        while time.monotonic() < deadline and not self._is_over():
+            time.sleep(0.1)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        self._child = child = subprocess.Popen(
+            [sys.executable, "-IS", tether.__file__, str(os.getpid()), *self.cmd],
+            env=self.env,
+            cwd=self.cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=self.fds,
+        )
+        if self._asked:  # while it was being started, when there was nobody to pass it on to
+            self._signal_child(signal.SIGTERM)
+        self.state.record(self.name, child.pid)
+        self._send_message({"pid": child.pid}, type="start")
+        return child
 
     def _copy_lines(self, child: subprocess.Popen[bytes], log: BinaryIO) -> None:
         assert child.stdout is not None
@@ -94,16 +119,6 @@ class Keeper(Process):
                 log.write(line)
                 if not self.quiet and is_worth_showing(line):
                     self._send_message(line[:LINE_WIDTH])
-
-    def _end_when_asked(self) -> None:
-        self.stopping.wait()
-        with self._spawning:
-            child = self._child
-        if child is None:
-            return
-        signal_group(child.pid, signal.SIGTERM)
-        self.forced.wait(GRACE_S)
-        signal_group(child.pid, signal.SIGKILL)
 
 
 def is_worth_showing(line: bytes) -> bool:

@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from multiprocessing.synchronize import Event
+from threading import Event
 
 from scripts.supervisor.topology import HOST, Places
 

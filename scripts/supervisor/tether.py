@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     die_with_parent(int(parent))
     # The keeper ignores these, and an ignored signal would stay ignored across the exec.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.execv(command[0], command)
 
 
