@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from labhub_voice import env
-from labs.llama.address import check_address
+from labs.actions.endpoint import checked_address, forget_findings
 from labs.models import Course, Endpoint, Enrolment, Role
 
 ENDPOINT_NAME = "demo"
@@ -97,12 +97,12 @@ def enrol(course: Course, person: Person, password: str) -> None:
 
 def register(url: str, log: str) -> None:
     """The embedded server has a new port at every start; what was found at the old one is forgotten then."""
-    address = check_address(url, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
+    address = checked_address(url)
     known = Endpoint.objects.filter(base_url=address) or Endpoint.objects.filter(name=ENDPOINT_NAME)
     found = known.first() or Endpoint(name=ENDPOINT_NAME)
     if found.base_url != address:
-        found.base_url, found.state, found.detail = address, Endpoint.State.UNKNOWN, ""
-        found.facts, found.probed_at = {}, None
+        found.base_url = address
+        forget_findings(found)
     found.log_path = log
     found.api_key = env.text("LABHUB_ENDPOINT_KEY", "")
     found.save()
