@@ -119,6 +119,8 @@ def ran_to_end(recording: Recording, max_tokens: int, look: Recording | None) ->
     """An ask whose connection stays open, unread: the server must have written all that was allowed."""
     if recording.figures.end != "held":
         return Fault(N_("The request had ended by itself before the loop was left."))
+    if look is None or look.idle_us is None:
+        return Fault(N_("The unread request was still being answered when we stopped waiting for its end."))
     after = recording.prompt_tokens_after
     if after is None:
         row = slot_row(look, recording.slot)

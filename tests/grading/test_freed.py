@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -86,12 +87,23 @@ def test_the_twin_must_be_busy_with_our_task_when_we_look() -> None:
 
 def test_an_unread_ask_runs_to_its_end() -> None:
     held = replace(cut("break"), figures=replace(cut().figures, end="held"), prompt_tokens_after=40 + 48)
-    assert ran_to_end(held, 48, None) is None
-    assert ran_to_end(replace(held, prompt_tokens_after=40 + 20), 48, None) is not None
-    assert ran_to_end(replace(held, figures=cut().figures), 48, None) is not None
-    unseen = replace(held, prompt_tokens_after=None)
-    assert ran_to_end(unseen, 48, slots("end", is_processing=False, n_prompt_tokens=88)) is None
-    assert ran_to_end(unseen, 48, slots("end", is_processing=True, n_prompt_tokens=88)) is not None
-    assert (
-        ran_to_end(unseen, 48, slots("end", is_processing=False, id_task=9, n_prompt_tokens=88)) is not None
-    )
+    end = replace(slots("end", is_processing=False, n_prompt_tokens=88), idle_us=500_000)
+    assert ran_to_end(held, 48, end) is None
+    assert ran_to_end(replace(held, prompt_tokens_after=40 + 20), 48, end) is not None
+    assert ran_to_end(replace(held, figures=cut().figures), 48, end) is not None
+    assert ran_to_end(held, 48, replace(end, idle_us=None)) is not None
+    assert ran_to_end(held, 48, None) is not None
+
+
+def test_its_end_can_be_read_off_the_look_that_waited_for_it() -> None:
+    held = replace(cut("break"), figures=replace(cut().figures, end="held"), prompt_tokens_after=None)
+    rows: dict[str, dict[str, Any]] = {
+        "ours": {"is_processing": False},
+        "busy": {"is_processing": True},
+        "another's": {"is_processing": False, "id_task": 9},
+    }
+    ended = {
+        name: ran_to_end(held, 48, replace(slots("end", n_prompt_tokens=88, **row), idle_us=500_000)) is None
+        for name, row in rows.items()
+    }
+    assert ended == {"ours": True, "busy": False, "another's": False}

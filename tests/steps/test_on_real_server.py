@@ -12,7 +12,7 @@ from labs.llama.client import LlamaClient
 from labs.llama.process import EmbeddedServer
 from labs.steps import blocks
 from labs.steps.barge_in import BargeIn
-from labs.steps.base import Seen
+from labs.steps.base import Seen, Step
 from labs.steps.cache_break import CacheBreak
 from labs.steps.examples import Answers, play
 from labs.steps.first_token import FirstToken
@@ -37,6 +37,16 @@ def verdicts(checks: list[Check]) -> dict[str, Verdict]:
     return {check.key: check.verdict for check in checks}
 
 
+def decided(step: Step, client: LlamaClient, tries: int = 3) -> Seen:
+    """Played until no check is open, at most as often as the engine repeats a run on a noisy machine."""
+    for _ in range(tries):
+        seen = play(step, RealServer(client))
+        checks = step.grade(seen)
+        if all(check.verdict is not OPEN for check in checks):
+            return seen
+    raise AssertionError([str(check.reason) for check in checks if check.verdict is OPEN])
+
+
 def first_round(client: LlamaClient, answers: Answers) -> dict[str, Check]:
     step = CacheBreak()
     return by_key(step.grade(play(step, RealServer(client), answers, rounds=1)))
@@ -44,7 +54,7 @@ def first_round(client: LlamaClient, answers: Answers) -> dict[str, Check]:
 
 def test_cache_break_with_model_answers(client: LlamaClient) -> None:
     step = CacheBreak()
-    seen = play(step, RealServer(client))
+    seen = decided(step, client)
     checks = step.grade(seen)
     assert verdicts(checks) == dict.fromkeys(("prediction", "break", "own-figures", "repaired"), PASS)
     saw = by_key(checks)["break"].evidence["saw"]
@@ -96,7 +106,7 @@ def test_a_foreign_request_between_is_not_graded(client: LlamaClient) -> None:
 
 def test_first_token_with_model_answers(client: LlamaClient) -> None:
     step = FirstToken()
-    seen = play(step, RealServer(client))
+    seen = decided(step, client)
     assert set(verdicts(step.grade(seen)).values()) == {PASS}
     for ask in seen.run_of("predict").recordings.values():
         role_us, ttft_us = ask.figures.role_us, ask.figures.ttft_us
@@ -112,7 +122,7 @@ def test_first_token_with_model_answers(client: LlamaClient) -> None:
 
 def test_barge_in_with_model_answers(client: LlamaClient) -> None:
     step = BargeIn()
-    seen = play(step, RealServer(client))
+    seen = decided(step, client)
     checks = step.grade(seen)
     assert set(verdicts(checks).values()) == {PASS}, [str(c.reason) for c in checks]
     cuts, stop = seen.run_of("cut"), seen.run_of("stop")

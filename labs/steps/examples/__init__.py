@@ -31,7 +31,11 @@ class Server(Protocol):
 
 
 def play(
-    step: Step, server: Server = SANE, answers: Answers | None = None, seed: int = 7, rounds: int | None = None
+    step: Step,
+    server: Server = SANE,
+    answers: Answers | None = None,
+    seed: int = 7,
+    rounds: int | None = None,
 ) -> Seen:
     """The step's first `rounds` rounds, or all. Raises ValueError where a form refuses the answers."""
     seen = Seen()

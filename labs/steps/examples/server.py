@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from labs.measure.plan import Ask, Close, Get, Hold, Item, Plan
 from labs.measure.recording import Recording, RunRecord, ServerFacts
@@ -19,6 +20,9 @@ from labs.text import Json
 
 HEAD = ("<|im_start|>", "system", "\n")
 PIECE = re.compile(r"[0-9]| ?[A-Za-z]+|\s|.")
+OFF = {
+    "error": {"code": 501, "message": "This server was started without it.", "type": "not_supported_error"}
+}
 FACTS = ServerFacts(build="example", model="example", n_ctx=4096, slots=2, batch=128, prompt_ms_per_token=4.5)
 
 
@@ -35,6 +39,7 @@ class ModelServer:
     stranger: bool = False
     writes_text: bool = True
     queues: bool = True  # False: a second ask on a busy slot begins at once
+    can_erase: bool = True
 
     def pieces(self, messages: Sequence[Mapping[str, str]]) -> list[Json]:
         texts: list[str] = []
@@ -193,15 +198,33 @@ class _Play:
         if get.until_idle is not None:
             self.now_us = max(self.now_us, self.slots[get.until_idle].ends_us)
         self.now_us += 2_000
-        rows = [self.row(number, slot) for number, slot in self.slots.items()]
-        body = json.dumps(rows) if get.what == "slots" and self.server.has_slots else ""
-        return Recording(key=get.key, kind="get", sent_at_us=self.now_us, body=body)
+        said = self.answer(get)
+        idle_us = 2_000 if get.until_idle is not None and said is not None else None
+        body = json.dumps(OFF if said is None else said)
+        return Recording(key=get.key, kind="get", sent_at_us=self.now_us, idle_us=idle_us, body=body)
+
+    def answer(self, get: Get) -> Any:
+        """What the server says; None where it was started without that."""
+        server = self.server
+        match get.what:
+            case "health":
+                return {"status": "ok"}
+            case "props":
+                return {"default_generation_settings": {"n_ctx": FACTS.n_ctx}, "total_slots": len(self.slots)}
+            case "slots" if server.has_slots:
+                return [self.row(number, slot) for number, slot in self.slots.items()]
+            case "erase" if server.can_erase:
+                slot = self.slots[get.slot]
+                erased, slot.held = len(slot.held), ()
+                return {"id_slot": get.slot, "n_erased": erased}
+        return None
 
     def row(self, number: int, slot: _Slot) -> Json:
         reached_us = min(self.now_us, slot.ends_us)
         written = min(max(reached_us - slot.begins_us, 0) // self.server.us_per_token[1], slot.tokens)
         return {
             "id": number,
+            "n_ctx": FACTS.n_ctx,
             "is_processing": self.now_us < slot.ends_us,
             "id_task": slot.id_task,
             "n_prompt_tokens": slot.n + written,
