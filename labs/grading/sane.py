@@ -136,6 +136,16 @@ def hit(recording: Recording) -> Fault | None:
     return None
 
 
+def template_changes() -> Fault:
+    """The layout is right by its text, yet the rendered prompts part before it says (case B5)."""
+    return Fault(
+        N_(
+            "The documents stand before the clock, yet the prompts part earlier: the server's own template changed "
+            "between the two."
+        )
+    )
+
+
 def shared(recording: Recording, before: Recording) -> int:
     """The common prefix of two rendered prompts, in tokens."""
     return common_prefix(recording.prompt_ids, before.prompt_ids)

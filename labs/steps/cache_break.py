@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
 from labs.grading.order import break_fault, evidence_of, more_computed, pair_of, why_no_break
-from labs.grading.sane import Fault, alone, cold, first_fault, ours, served, whole
+from labs.grading.sane import Fault, alone, cold, first_fault, ours, served, template_changes, whole
 from labs.measure.plan import Ask, Plan
 from labs.measure.prefix import SLACK_TOKENS
 from labs.steps import blocks, corpus, tables
@@ -249,7 +249,7 @@ class Repair(Round):
             *(f(r) for r in (run["before"], run["after"]) for f in (ours, whole)),
             cold(run["before"], run),
             served(run["after"], run["before"], run),
-            None if layout.behind_clock or reaches else TEMPLATE_CHANGES,
+            None if layout.behind_clock or reaches else template_changes(),
         )
         yield claims.REPAIRED.settle(
             fault,
@@ -277,13 +277,6 @@ class Repair(Round):
 
 def _ask(key: str, messages: tuple[dict[str, str], ...], computed: int, title: Text) -> Ask:
     return Ask(key, messages, 4, lab_line=True, about_prompt_tokens=computed, title=title)
-
-
-TEMPLATE_CHANGES = Fault(
-    N_(
-        "The documents stand before the clock, yet the prompts part earlier: the server's template changes by itself."
-    )
-)
 
 
 class CacheBreak(Step):

@@ -136,7 +136,7 @@ class Mark(Round):
     def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
         frame = first_token_frame(_frames(challenge))
         short_us = hidden_us(seen.run_of("predict")[challenge["ask"]])
-        return {"frame": NONE_OF_THESE if frame is None else frame, "too_short_ms": in_ms(short_us or 0)}
+        return {"frame": NONE_OF_THESE if frame is None else frame, "too_short_ms": in_ms(short_us)}
 
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
         busy = (
@@ -181,24 +181,17 @@ class Mark(Round):
             {"saw": saw, "rule": N_("first frame whose `content` is text and not empty").to_json()},
         )
         no_role = Fault(N_("This run has no role frame, so there is nothing to compare with."))
-        short_ms = in_ms(short_us or 0)
+        short_ms, said_ms = in_ms(short_us), answers["too_short_ms"]
         yield claims.TOO_SHORT.settle(
             fault or (no_role if short_us is None else None),
-            within(answers["too_short_ms"], short_ms, SHORT_SLACK_MS),
+            within(said_ms, short_ms, SHORT_SLACK_MS),
             N_(
                 "Counting the role frame would make the TTFT %(short)s ms too short, as you said.",
                 short=short_ms,
             ),
-            N_(
-                "You said %(said)s ms, which is not the time between the two frames.",
-                said=answers["too_short_ms"],
-            ),
+            N_("You said %(said)s ms, which is not the time between the two frames.", said=said_ms),
             {
-                "saw": {
-                    "said_ms": answers["too_short_ms"],
-                    "role_us": ask.figures.role_us,
-                    "short_us": short_us,
-                },
+                "saw": {"said_ms": said_ms, "role_us": ask.figures.role_us, "short_us": short_us},
                 "rule": N_("first token - role frame").to_json(),
                 "limit": {"ms": SHORT_SLACK_MS},
             },
