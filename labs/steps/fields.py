@@ -175,6 +175,18 @@ class ProseField(forms.CharField):
     widget = forms.Textarea
 
 
+class OneOf(forms.ChoiceField):
+    """One of a few answers, each on a row of its own."""
+
+    def __init__(self, choices: Sequence[tuple[str, StrOrPromise]], **kwargs: Any) -> None:
+        super().__init__(
+            choices=choices,
+            widget=forms.RadioSelect,
+            error_messages={"required": _("Choose one answer.")},
+            **kwargs,
+        )
+
+
 class MsField(forms.FloatField):
     """Milliseconds, with decimals where wanted."""
 

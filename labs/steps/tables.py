@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
@@ -45,16 +45,34 @@ def timings(ask: Recording) -> Exhibit:
     return Exhibit(_("What the server says of it (timings)"), "code", json.dumps(shown, indent=1))
 
 
-def cache_counters(run: RunRecord, names: Mapping[str, StrOrPromise]) -> Exhibit:
+def cache_counters(
+    run: RunRecord,
+    names: Mapping[str, StrOrPromise],
+    title: StrOrPromise = "",
+) -> Exhibit:
     """`names` maps an ask's key to what to call it."""
     return Exhibit(
-        _("What your first round measured"),
+        title or _("What your first round measured"),
         "table",
         head=(_("request"), _("prompt tokens (N)"), "cache_n", "prompt_n"),
         rows=[
             (name, run[key].n, run[key].figures.cache_n, run[key].figures.prompt_n)
             for key, name in names.items()
         ],
+    )
+
+
+def sizes(asks: Sequence[tuple[int, Recording]]) -> Exhibit:
+    """Each ask with its number of documents."""
+    return Exhibit(
+        _("What you measured so far"),
+        "table",
+        head=(_("documents"), "prompt_n", _("TTFT, ms"), "prompt_ms"),
+        rows=[
+            (count, seen.prompt_n, None if seen.ttft_us is None else in_ms(seen.ttft_us), seen.prompt_ms)
+            for count, seen in ((count, ask.figures) for count, ask in asks)
+        ],
+        note=_("All of them were cold: the cache was off."),
     )
 
 
