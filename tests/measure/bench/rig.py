@@ -101,7 +101,7 @@ def tagged(slot: int) -> Ask:
     """An ask that the relay can name, and that finds nothing in the cache."""
     tag = f"tag-{next(_SERIAL)}-{uuid.uuid4().hex[:6]}"
     message = {"role": "user", "content": f"{TEXT}How many piers are there? ({tag})"}
-    return Ask(tag, (message,), MAX_TOKENS, slot=slot, cache=False)
+    return Ask(tag, (message,), MAX_TOKENS, slot=slot, cache=False, ignore_eos=True)
 
 
 @contextmanager
