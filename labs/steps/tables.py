@@ -76,6 +76,33 @@ def sizes(asks: Sequence[tuple[int, Recording]]) -> Exhibit:
     )
 
 
+def two_servers(on: RunRecord, off: RunRecord) -> Exhibit:
+    """The stored run of a server that also keeps prompts in the host's memory, beside one that does not."""
+    names = {
+        "a": _("prompt A, for the first time"),
+        "b": _("prompt B"),
+        "c": _("prompt C"),
+        "a-again": _("prompt A again, after every slot was emptied"),
+    }
+    return Exhibit(
+        _("A stored run of two servers"),
+        "table",
+        head=(
+            _("request"),
+            _("prompt tokens (N)"),
+            _("prompt_n with host memory"),
+            _("prompt_n with --cache-ram 0"),
+        ),
+        rows=[
+            (name, on[key].n, on[key].figures.prompt_n, off[key].figures.prompt_n)
+            for key, name in names.items()
+        ],
+        note=_(
+            "Both were asked the same, one request after the other, and both say that their slots were emptied."
+        ),
+    )
+
+
 def clocks(first: str, second: str) -> Exhibit:
     return Exhibit(
         _("The clock in this round"),

@@ -1,11 +1,12 @@
-"""Examples recorded from a real server, one JSON file each: `<step>.<name>.json`, as `to_json` writes them."""
+"""What was recorded from a real server: examples, one JSON file each (`<step>.<name>.json`, as `to_json` writes
+them), and runs that are shown to everybody (`<name>.json`, as `keep_runs` writes them)."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,19 @@ def seen_from_json(rounds: Sequence[Json]) -> Seen:
         run = _run_from_json(row["run"]) if row["run"] is not None else None
         seen[row["key"]] = RoundSeen(row["key"], row["challenge"], row["answers"], run)
     return seen
+
+
+@cache
+def kept_runs(name: str) -> Mapping[str, RunRecord]:
+    """The runs of a stored replay, by what was different between them."""
+    data = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return {key: _run_from_json(run) for key, run in data["runs"].items()}
+
+
+def keep_runs(name: str, runs: Mapping[str, RunRecord], how: str) -> None:
+    """`how` is the command that records them again."""
+    data = {"how": how, "runs": {key: _run_to_json(run) for key, run in runs.items()}}
+    (FOLDER / f"{name}.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 
 RUN_FACTS = ("lab_line", "lab_line_tokens", "head_tokens", "metrics_agree", "foreign_tasks", "note")
