@@ -113,4 +113,4 @@ def record_of(run: Run) -> RunRecord:
 
 
 # What of a RunRecord is stored on the run itself, beside the recordings.
-RUN_FACTS = ("lab_line", "lab_line_tokens", "head_tokens", "metrics_agree", "foreign_tasks", "note")
+RUN_FACTS = ("lab_line", "lab_line_tokens", "head_tokens", "metrics_agree", "foreign_tasks", "lease_us", "note")

@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import socket
+import time
 import uuid
 from functools import cache
 from pathlib import Path
@@ -63,6 +64,7 @@ def drive_all() -> int:
 
 def execute(claim: Claim) -> None:
     """One run from claim to finish. Whatever happens, the attempt ends in a right state or the sweep finds it."""
+    leased_ns = time.perf_counter_ns()
     client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
     with _watch().over(claim) as control:
         topic = _publisher().topic(claim.attempt.pk, claim.run.number)
@@ -79,7 +81,8 @@ def execute(claim: Claim) -> None:
                 log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
             )
             plan = Plan.from_json(claim.round.plan or {})
-            drive = driver.run(plan, random.Random(), last_lab_line=last_lab_line(claim))  # noqa: S311  no secret
+            line, rng = last_lab_line(claim), random.Random()  # noqa: S311  no secret
+            drive = driver.run(plan, rng, last_lab_line=line, since_ns=leased_ns)
         except Exception as error:  # a fault of ours: kept for the log, repeated, never charged
             log.exception("run %s of %s failed in the driver", claim.run.number, claim.attempt)
             drive = Drive(
@@ -99,7 +102,9 @@ def execute(claim: Claim) -> None:
 
 def last_lab_line(claim: Claim) -> str:
     """The last lab line this endpoint saw: a new one must differ from its first letter on, so that cold is cold."""
-    runs = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).exclude(facts__lab_line="")
+    runs = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).exclude(
+        facts__lab_line=""
+    )
     last = runs.order_by("-started_at").first()
     return str(last.facts["lab_line"]) if last else ""
 

@@ -92,6 +92,7 @@ class Asking:
             headers_ns = self.stream.headers_ns
             self._figures = read_figures(
                 self._frames,
+                connect_us=self._connect_us(),
                 headers_us=None if headers_ns is None else self.us(headers_ns),
                 end=self.end,
                 end_us=None if self._ended_ns is None else self.us(self._ended_ns),
@@ -108,6 +109,7 @@ class Asking:
             sent_at_us=self.run.run_us(sent_ns),
             figures=self.figures(),
             prompt_ids=self.prompt.ids,
+            prompt_pieces=self.prompt.pieces,
             prompt_hash=self.prompt.text_hash,
             id_task=self.tracker.id_task,
             closed_us=None if cut_ns is None else self.us(cut_ns),
@@ -119,6 +121,10 @@ class Asking:
             samples=tuple(self.tracker.samples),
             frames=tuple(self._frames),
         )
+
+    def _connect_us(self) -> int | None:
+        started_ns, connected_ns = self.stream.started_ns, self.stream.connected_ns
+        return None if started_ns is None or connected_ns is None else (connected_ns - started_ns) // 1000
 
     def _read_body(self) -> None:
         for read in self.stream:

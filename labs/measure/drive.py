@@ -7,6 +7,7 @@ cache and knows no database; it reports through `emit` and its return value.
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,10 +55,13 @@ class Driver:
         self._facts = facts or ServerFacts()
         self._log = log
 
-    def run(self, plan: Plan, rng: random.Random, *, last_lab_line: str = "") -> Drive:
+    def run(
+        self, plan: Plan, rng: random.Random, *, last_lab_line: str = "", since_ns: int | None = None
+    ) -> Drive:
         """Never raises for what a server, a network or a stop can do: that is the outcome.
 
         `rng` draws the lab line, whose first letter differs from `last_lab_line` (the endpoint's last one).
+        `since_ns`: when the endpoint was leased, for `RunRecord.lease_us`.
         """
         record = RunRecord({}, self._facts, lab_line_tokens=plan.lab_line_tokens)
         execution: Execution | None = None
@@ -74,6 +78,8 @@ class Driver:
             log = None if self._log is None else ServerLog(self._log)
             context = Context(self._client, self._emit, self._control, self._limits, board, Pace(facts), log)
             before = self._counters()
+            if since_ns is not None:
+                record = replace(record, lease_us=(time.perf_counter_ns() - since_ns) // 1000)
             board.begin()
             execution = Execution(context, plan, prompts)
             self._emit("started", {"asks": len(plan.asks), "lab_line": line})

@@ -25,6 +25,7 @@ BUFFERED_AFTER_US = 100_000
 def read_figures(
     frames: Sequence[Frame],
     *,
+    connect_us: int | None = None,
     headers_us: int | None,
     end: StreamEnd,
     end_us: int | None,
@@ -47,6 +48,7 @@ def read_figures(
     return Figures(
         end=end,
         text="".join(seen.text),
+        connect_us=connect_us,
         headers_us=headers_us,
         role_us=seen.role_us,
         first_generated_us=seen.first_generated_us,

@@ -13,6 +13,7 @@ from labs.measure.draw import draw_lab_line
 from labs.measure.outcome import RunFailed
 from labs.measure.plan import Ask, Plan
 from labs.measure.prefix import common_prefix
+from labs.measure.prompt_pieces import pack_pieces
 from labs.measure.recording import ServerFacts
 
 Messages = list[dict[str, Any]]
@@ -22,10 +23,12 @@ _NOT_A_LETTER = "0\n"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An ask's messages as they are sent, and the token ids that the server makes of them."""
+    """An ask's messages as they are sent, and the tokens that the server makes of them: ids, and bytes as
+    `pack_pieces` packs them."""
 
     messages: Messages
     ids: tuple[int, ...]
+    pieces: str
     text_hash: str
 
 
@@ -49,7 +52,9 @@ def read_facts(client: LlamaClient, known: ServerFacts) -> ServerFacts:
 
 def render(client: LlamaClient, messages: Messages) -> Prompt:
     text = client.apply_template(list(messages))
-    return Prompt(messages, tuple(client.tokenize(text, add_special=True)), short_hash(text))
+    tokens = client.tokenize_pieces(text, add_special=True)
+    ids, pieces = tuple(token.id for token in tokens), pack_pieces(token.piece for token in tokens)
+    return Prompt(messages, ids, pieces, short_hash(text))
 
 
 def with_line(messages: Sequence[Mapping[str, str]], line: str) -> Messages:
@@ -69,7 +74,7 @@ def draw_for(client: LlamaClient, plan: Plan, rng: random.Random, unlike: str) -
         return "", None
 
     def ids(line: str) -> tuple[int, ...]:
-        return render(client, with_line(first.messages, line)).ids
+        return tuple(client.prompt_tokens(with_line(first.messages, line)))
 
     bare = len(ids(""))
     line = draw_lab_line(rng, plan.lab_line_tokens, lambda line: len(ids(line)) - bare, unlike)

@@ -49,13 +49,15 @@ class SlotSample:
 class Figures:
     """Read off the frames alone, by `figures.read_figures`; None where it did not happen.
 
-    `text` is the visible answer. `tokens` is the server's count, never the number of pieces. Server
+    `text` is the visible answer. `connect_us` is how long it took to connect, before the clock of the ask
+    starts; older recordings do not know it. `tokens` is the server's count, never the number of pieces. Server
     counters come from the final `timings`, or for a cut ask from the last frame that carried them
     (`timings_final` tells).
     """
 
     end: StreamEnd
     text: str = ""
+    connect_us: int | None = None
     headers_us: int | None = None
     role_us: int | None = None
     first_generated_us: int | None = None
@@ -97,7 +99,7 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class Recording:
     """One ask (`kind` 'ask') or get ('get'). `prompt_ids` are the templated prompt's tokens as the server
-    cuts them.
+    cuts them, `prompt_pieces` their bytes as `pack_pieces` packs them ("" in older recordings).
 
     `closed_us`: when we closed or shut the connection. `idle_us`: when `/slots` first showed our task gone
     from the slot. `prompt_tokens_after`: `n_prompt_tokens` of our task's slot after release. `id_task` is
@@ -112,6 +114,7 @@ class Recording:
     figures: Figures = Figures(end="done")
     prompt_ids: tuple[int, ...] = ()
     generated_ids: tuple[int, ...] = ()
+    prompt_pieces: str = ""
     prompt_hash: str = ""
     template_hash: str = ""
     id_task: int | None = None
@@ -180,6 +183,7 @@ class RunRecord:
 
     `metrics_agree`: the deltas of `/metrics` equal the sum of ours (True), do not (False), or there is no
     `/metrics` (None). `head_tokens`: how many tokens the template puts before the lab line; None unknown.
+    `lease_us`: from the moment the endpoint was ours to the plan's first item: slots idle, prompts cut into tokens.
     """
 
     recordings: Mapping[str, Recording]
@@ -189,6 +193,7 @@ class RunRecord:
     head_tokens: int | None = None
     metrics_agree: bool | None = None
     foreign_tasks: int = 0
+    lease_us: int | None = None
     note: str = ""
 
     def __getitem__(self, key: str) -> Recording:

@@ -127,7 +127,7 @@ class ScriptedLlama:
             case "/apply-template":
                 found = {"prompt": HEAD + "".join(f"<{m['role']}>{m['content']}" for m in body["messages"])}
             case "/tokenize":
-                found = {"tokens": [ord(letter) for letter in body["content"]]}
+                found = {"tokens": [_token(letter, body.get("with_pieces")) for letter in body["content"]]}
             case _:
                 return OFF
         return answer("200 OK", json.dumps(found).encode())
@@ -211,3 +211,7 @@ def is_closed(sock: socket.socket) -> bool:
         return bool(ready) and not sock.recv(1, socket.MSG_PEEK)
     except (OSError, ValueError):
         return True
+
+
+def _token(letter: str, with_piece: bool | None) -> int | dict[str, Any]:
+    return {"id": ord(letter), "piece": letter} if with_piece else ord(letter)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from labs.measure.plan import Ask, Close, Get, Hold, Item, Plan
+from labs.measure.prompt_pieces import pack_pieces
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 from labs.steps.examples.stream import Timing, figures_until, frames_of
 from labs.text import Json
@@ -102,9 +103,10 @@ class _Play:
     def ask(self, ask: Ask) -> Recording:
         server, slot = self.server, self.slots[ask.slot]
         self.tasks += 1
-        ids = tuple(piece["id"] for piece in server.pieces(ask.messages))
+        tokens = [(piece["id"], piece["text"]) for piece in server.pieces(ask.messages)]
         if ask.lab_line:
-            ids = ids[: len(HEAD)] + tuple(self.line) + ids[len(HEAD) :]
+            tokens[len(HEAD) : len(HEAD)] = [(number, chr(97 + number % 26)) for number in self.line]
+        ids = tuple(number for number, _text in tokens)
         cache_n = self.cached(ask, ids, slot.held)
         self.shut_holder(ask)
         wait_us = 1_000 + (max(slot.ends_us - self.now_us, 0) if server.queues else 0)
@@ -115,6 +117,7 @@ class _Play:
             slot=ask.slot,
             sent_at_us=self.now_us,
             prompt_ids=ids,
+            prompt_pieces=pack_pieces(text.encode() for _number, text in tokens),
             id_task=self.tasks if server.has_slots else None,
         )
         sent_us = self.now_us

@@ -1,0 +1,23 @@
+"""The sentences of a recorded answer, by the graded rule, each with the time it was certain."""
+
+from __future__ import annotations
+
+from labs.llama.errors import BadFrame
+from labs.measure.pieces import read_pieces
+from labs.measure.recording import Recording
+from labs.measure.sentences import Sentence, split_pieces
+
+
+def sentences_of(recording: Recording) -> list[Sentence]:
+    """[] where the frames are purged or broken. The end of the stream ends the last one where the model stopped by
+    itself, not where it ran into `max_tokens` or was cut."""
+    ended = recording.figures.finish_reason == "stop"
+    try:
+        pieces = read_pieces(recording.frames)
+    except BadFrame:
+        return []
+    return split_pieces(((piece.text, piece.at_us) for piece in pieces), ended=ended)
+
+
+def first_sentence_us(recording: Recording) -> int | None:
+    return next((sentence.at_us for sentence in sentences_of(recording)), None)
