@@ -270,6 +270,7 @@ class BargeIn(Step):
         "Close a stream in the middle, see the slot fall idle, and tell which code really stops the server."
     )
     rounds = (CutRound(), Stop())
+    shows = frozenset({"slots", "voice"})
     budget_ms = 6_000
 
     def examples(self) -> Sequence[Example]:

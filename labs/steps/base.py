@@ -19,6 +19,11 @@ from labs.text import Json, Text
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+# What the page of an attempt draws from its recordings, beside the waterfall and the replay that every step has.
+# diff: prompts that followed one another in a slot. cost: TTFT against prompt tokens. reuse: cold and warm requests.
+# slots: who was where and when. voice: when the mouth opens.
+Drawing = Literal["diff", "cost", "reuse", "slots", "voice"]
+
 # Longer than any honest answer; what is longer is not even shown again.
 LONGEST_ANSWER = 100_000
 
@@ -151,6 +156,14 @@ class Round:
         """What to ask of the server; None for a round that is graded without a run."""
         return None
 
+    def predicted_prefix(self, seen: Seen) -> Mapping[str, int]:
+        """By ask: how many tokens of its prompt the student said would come from the cache. Drawn in the diff."""
+        return {}
+
+    def predicted_ttft_ms(self, seen: Seen) -> Mapping[str, float]:
+        """By ask: the TTFT that the student said. Drawn in the plot of TTFT against prompt tokens."""
+        return {}
+
     def grade(self, seen: Seen) -> Iterator[Check]:
         """Pure. `seen` ends with this round, its run included. Yields this round's checks."""
         return iter(())
@@ -183,6 +196,7 @@ class Step:
     needs: ClassVar[frozenset[str]] = frozenset()
     # What one clean pass of all rounds may cost the server (lab.md, 'A budget of machine time').
     budget_ms: ClassVar[int]
+    shows: ClassVar[frozenset[Drawing]] = frozenset()
     # A bundle under static/ that its page loads beside the lab's own script, and that may run Python in the browser.
     bundle: ClassVar[str] = ""
 

@@ -131,6 +131,10 @@ class Guess(Round):
             )
         )
 
+    def predicted_prefix(self, seen: Seen) -> Mapping[str, int]:
+        run, answers = seen.run_of(self.key), seen[self.key].answers
+        return {"changed": answers[f"pick_{answers['place']}"] + run.lab_line_tokens}
+
     def grade(self, seen: Seen) -> Iterator[Check]:
         run, answers, challenge = seen[self.key].run, seen[self.key].answers, seen[self.key].challenge
         if run is None:
@@ -286,6 +290,7 @@ class CacheBreak(Step):
         "See one changing line in front break the prefix cache, then order the prompt so that it survives."
     )
     rounds = (Guess(), Repair())
+    shows = frozenset({"diff", "reuse"})
     budget_ms = 5_000
 
     def examples(self) -> Sequence[Example]:

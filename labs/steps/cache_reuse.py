@@ -78,6 +78,9 @@ class Again(Round):
             lab_line_tokens=LINE_TOKENS,
         )
 
+    def predicted_prefix(self, seen: Seen) -> Mapping[str, int]:
+        return {"repeat": seen.run_of(self.key)["repeat"].n - seen[self.key].answers["repeat_prompt_n"]}
+
     def grade(self, seen: Seen) -> Iterator[Check]:
         run, answers = seen[self.key].run, seen[self.key].answers
         if run is None:
@@ -271,6 +274,7 @@ class CacheReuse(Step):
         "See a repeated prompt cost one token, empty its slot, and find out what had been remembered where."
     )
     rounds = (Again(), Emptied(), Explain())
+    shows = frozenset({"diff", "reuse"})
     budget_ms = 4_000
 
     def examples(self) -> Sequence[Example]:

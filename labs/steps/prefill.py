@@ -79,6 +79,10 @@ class Small(Round):
             )
         )
 
+    def predicted_ttft_ms(self, seen: Seen) -> Mapping[str, float]:
+        answers = seen[self.key].answers
+        return {small_keys(0)[0]: answers["none_ms"], small_keys(4)[0]: answers["four_ms"]}
+
     def grade(self, seen: Seen) -> Iterator[Check]:
         run, answers = seen[self.key].run, seen[self.key].answers
         if run is None:
@@ -168,6 +172,10 @@ class Large(Round):
         first, *more = (sizes.ask(challenge, key, LARGE) for key in LARGE_KEYS)
         return Plan((first, sizes.ask(challenge, "own", answers["own_documents"]), *more))
 
+    def predicted_ttft_ms(self, seen: Seen) -> Mapping[str, float]:
+        answers = seen[self.key].answers
+        return {LARGE_KEYS[0]: answers["twelve_ms"], "own": answers["own_ms"]}
+
     def grade(self, seen: Seen) -> Iterator[Check]:
         run, answers, small = seen[self.key].run, seen[self.key].answers, seen.run_of("small")
         if run is None:
@@ -210,17 +218,6 @@ class Large(Round):
         )
 
 
-WHY = [
-    ("cache", _("The cache shortens long prompts, so a large one costs less than that.")),
-    (
-        "once",
-        _("The rule, the question and the template are counted three times, but stand in the prompt once."),
-    ),
-    ("decode", _("The answer is three times as long as well, and that has to be added.")),
-    ("nothing", _("Nothing is wrong with it: three times the documents, three times the time.")),
-]
-
-
 class ExplainForm(StepForm):
     per_document_ms = MsField(
         label=_(
@@ -228,7 +225,7 @@ class ExplainForm(StepForm):
         )
     )
     why = OneOf(
-        WHY,
+        claims.REASONS,
         label=_(
             "Somebody takes the TTFT with 4 documents times three for 12 documents. What is wrong with that?"
         ),
@@ -292,6 +289,7 @@ class Prefill(Step):
     title = N_("What does a document cost?")
     goal = N_("Measure two sizes of a prompt, predict the next one from them, and see where the time goes.")
     rounds = (Small(), Large(), Explain())
+    shows = frozenset({"cost"})
     budget_ms = 9_000
 
     def examples(self) -> Sequence[Example]:

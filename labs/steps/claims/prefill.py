@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from labs.grading.claim import Claim
 from labs.text import N_
 
@@ -43,3 +45,14 @@ WHY = Claim(
         N_("With 0 documents the TTFT was not 0. How often does multiplying by three count that part?"),
     ),
 )
+
+# What may be wrong with multiplying; the form's choices, `once` being right.
+REASONS = [
+    ("cache", _("The cache shortens long prompts, so a large one costs less than that.")),
+    (
+        "once",
+        _("The rule, the question and the template are counted three times, but stand in the prompt once."),
+    ),
+    ("decode", _("The answer is three times as long as well, and that has to be added.")),
+    ("nothing", _("Nothing is wrong with it: three times the documents, three times the time.")),
+]
