@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from scripts.supervisor import identity, ready, topology
+from scripts.supervisor import identity, ready, tether, topology
 from scripts.supervisor.manager import Supervisor
 from scripts.supervisor.state import StateDir, recorded_processes, recorded_supervisor
 
@@ -20,6 +22,12 @@ LOCK_PATIENCE_S = 2.0
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/run", description="Start everything; Ctrl-C stops it.")
+    parser.add_argument(
+        "--die-with-parent", action="store_true", help="also stop when whoever started it ends"
+    )
+    if parser.parse_args().die_with_parent:
+        tether.die_with_parent(os.getppid(), signal.SIGTERM)
     # Nobody else on this machine reads our database, logs or keys.
     os.umask(0o077)
     # The keepers inherit the web socket, and watch us as their parent: newer Pythons would put a server between.

@@ -13,10 +13,10 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent(parent: int) -> None:
-    """Linux kills us as soon as the parent is gone. Elsewhere the next start ends what is left over."""
+def die_with_parent(parent: int, signum: int = signal.SIGKILL) -> None:
+    """Linux sends us the signal as soon as the parent is gone. Elsewhere the next start ends what is left over."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signum)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
 

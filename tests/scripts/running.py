@@ -36,7 +36,7 @@ class Running:
     def __enter__(self) -> Running:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [ROOT / "scripts" / "run"],
+                [ROOT / "scripts" / "run", "--die-with-parent"],
                 env=outside_environment(self.state),
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -36,7 +36,7 @@ class Site:
         environ.pop("DJANGO_SETTINGS_MODULE", None)
         with (self.folder / "supervisor.out").open("w") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scripts.supervisor"],
+                [sys.executable, "-m", "scripts.supervisor", "--die-with-parent"],
                 cwd=ROOT,
                 env=environ,
                 stdout=out,
