@@ -47,7 +47,10 @@ def test_the_same_llama_server(compose: Json) -> None:
     assert words[-2:] == ["--log-file", "/var/log/llama/server.log"]
     model = words[words.index("--model") + 1]
     flags = Flags(port=8080, model=Path(model), threads=2, host="0.0.0.0", slot_save_path=Path("/slots"))
-    assert words[:-2] == flags.argv()
+    ours = flags.argv()
+    # A compose file cannot cut the suffix off.
+    ours[ours.index("--alias") + 1] = model.removeprefix("/models/")
+    assert words[:-2] == ours
     assert (service["cpus"], service["mem_limit"]) == (2, "2g")
 
 
