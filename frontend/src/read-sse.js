@@ -6,6 +6,7 @@ import { fill } from "./text.js";
 
 class SseLab extends HTMLElement {
   #ran = null; // the source that the results belong to
+  #marked = null; // {line, message} where it stopped
 
   connectedCallback() {
     this.form = this.closest("form");
@@ -41,12 +42,12 @@ class SseLab extends HTMLElement {
 
   async run() {
     const source = this.source;
-    this.editor?.mark(null);
     const result = await this.python.run(source, this.streams);
     this.#ran = source;
     this.results.value = JSON.stringify(posted(result));
-    const line = showOutcome(this.#part("[data-outcome]"), result, this.streams, (key, params) => this.#say(key, params));
-    if (line) this.editor?.mark(line.line, line.message);
+    const outcome = this.#part("[data-outcome]");
+    this.#marked = showOutcome(outcome, result, this.streams, (key, params) => this.#say(key, params));
+    this.#mark();
     const given = Object.values(result.answers).flatMap(Object.values);
     const asked = Object.keys(result.answers).flatMap((name) => Object.keys(this.streams[name]));
     const answers = given.filter((answer) => answer.value).length;
@@ -111,12 +112,18 @@ class SseLab extends HTMLElement {
         label: this.#say("editor"),
         onChange: () => this.#changed(),
       });
+      this.#mark();
     }
     host.hidden = !wanted;
     this.field.hidden = wanted;
   }
 
+  #mark() {
+    this.editor?.mark(this.#marked?.line, this.#marked?.message);
+  }
+
   #changed() {
+    this.#marked = null;
     sessionStorage.setItem(this.#draftKey, this.source);
     if (this.#ran !== null && this.python.state === "ready") this.#status(this.#say(this.#ran === this.source ? "ready" : "old"));
   }
