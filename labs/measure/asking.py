@@ -9,10 +9,12 @@ from labs.llama.stream import Read
 from labs.measure.board import LOOK_EVERY_S
 from labs.measure.context import Context
 from labs.measure.figures import read_figures
+from labs.measure.opening import Opening
 from labs.measure.plan import Ask, Close
 from labs.measure.prepare import Prompt
 from labs.measure.recording import Figures, Frame, Recording, StreamEnd
 from labs.measure.request import body_of
+from labs.measure.sentences import Sentence
 from labs.measure.tracker import Tracker
 
 RELEASE_S = 5.0  # the final result leaves the server a moment before the slot is released
@@ -36,6 +38,8 @@ class Asking:
         self.end: StreamEnd = "truncated"
         self.tracker = Tracker(run, ask.key, ask.slot, self.us)
         self._first_token_seen = False
+        self._opening = Opening()
+        self._finish_reason: str | None = None
         self._generated = False
         self._progressed = False
         self._frames: list[Frame] = []
@@ -56,6 +60,7 @@ class Asking:
                 self.tracker.opened.set()
                 self._read_body()
             self.end = self._how_it_ended()
+            self._tell(self._opening.end(self.end, self._finish_reason))
         except LlamaError as exc:
             self.failure = exc
             self.end = "rejected" if isinstance(exc, Rejected) else "truncated"
@@ -138,6 +143,7 @@ class Asking:
         text = ""
         for chunk in read.chunks:
             text += chunk.content
+            self._finish_reason = chunk.finish_reason or self._finish_reason
             self._generated = self._generated or chunk.is_generated
             if (progress := chunk.progress) is not None:
                 self._progressed = True
@@ -156,8 +162,14 @@ class Asking:
                 self._first_token_seen = True
                 self.run.emit("first_token", {"key": self.ask.key, "ttft_us": at_us})
             self.run.emit("tokens", {"key": self.ask.key, "at_us": at_us, "text": text})
+            self._tell(self._opening.take(text, at_us))
         if self._generated and not self.tracker.wrote.is_set():
             self.tracker.wrote.set()
+
+    def _tell(self, first: Sentence | None) -> None:
+        if first is not None:
+            said = {"key": self.ask.key, "at_us": first.at_us, "text": first.text}
+            self.run.emit("first_sentence", said)
 
     def _how_it_ended(self) -> StreamEnd:
         end = self.stream.end

@@ -166,6 +166,7 @@ class Execution:
                 "key": recording.key,
                 "end": figures.end,
                 "ttft_us": figures.ttft_us,
+                "first_sentence_us": figures.first_sentence_us,
                 "cache_n": figures.cache_n,
                 "prompt_n": figures.prompt_n,
                 "predicted_n": figures.predicted_n,

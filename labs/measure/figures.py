@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from labs.llama.errors import BadFrame
 from labs.llama.wire import Chunk, Progress, Timings, Usage
 from labs.measure.events import read_events
+from labs.measure.opening import Opening
 from labs.measure.recording import Figures, Frame, StreamEnd
+from labs.measure.sentences import SENTENCE_RULE_VERSION
 
 # An answer of this many pieces in a single read, this long after the headers, was held back on its way
 # (a proxy that buffers, a gzip layer): its TTFT is the proxy's, not the server's.
@@ -45,6 +47,8 @@ def read_figures(
         seen.error = seen.error or str(exc)
     timings, usage, progress = seen.timings, seen.usage, seen.progress
     tokens = _tokens(seen)
+    seen.opening.end(end, seen.finish_reason)
+    first = seen.opening.first
     return Figures(
         end=end,
         text="".join(seen.text),
@@ -73,12 +77,16 @@ def read_figures(
         progress_cache=seen.progress_cache,
         progress_processed=progress.processed if progress else None,
         error=seen.error,
+        first_sentence_us=first.at_us if first else None,
+        first_sentence_end=first.end if first else None,
+        sentence_rule=SENTENCE_RULE_VERSION,
     )
 
 
 @dataclass(slots=True)
 class _Seen:
     text: list[str] = field(default_factory=list)
+    opening: Opening = field(default_factory=Opening)
     generated_at: Counter[int] = field(default_factory=Counter)  # token events by the time of their read
     role_us: int | None = None
     first_generated_us: int | None = None
@@ -102,6 +110,7 @@ class _Seen:
                 self.first_generated_us = at_us
         if chunk.is_first_visible:
             self.text.append(chunk.content)
+            self.opening.take(chunk.content, at_us)
             self.last_token_us = at_us
             if self.first_token_us is None:
                 self.first_token_us = at_us

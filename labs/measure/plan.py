@@ -55,7 +55,7 @@ class Ask:
 
     With `lab_line` the run's lab line stands before everything else in the first message.
     `about_prompt_tokens` is the author's estimate, for the budget of machine time only.
-    `follows` names the ask whose prompt the slot is expected to hold when this one arrives.
+    With `count_pieces` the server counts its tokens on every piece, as it always does for an ask that may be cut.
     """
 
     key: str
@@ -65,6 +65,7 @@ class Ask:
     cache: bool = True
     lab_line: bool = False
     ignore_eos: bool = False
+    count_pieces: bool = False
     end: End = Done()
     about_prompt_tokens: int = 0
     title: Text = Text("")  # noqa: RUF009  frozen

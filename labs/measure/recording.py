@@ -52,7 +52,8 @@ class Figures:
     `text` is the visible answer. `connect_us` is how long it took to connect, before the clock of the ask
     starts; older recordings do not know it. `tokens` is the server's count, never the number of pieces. Server
     counters come from the final `timings`, or for a cut ask from the last frame that carried them
-    (`timings_final` tells).
+    (`timings_final` tells). `text[:first_sentence_end]` holds the first sentence, certain at
+    `first_sentence_us` by version `sentence_rule` of the graded rule (None: read before there was one).
     """
 
     end: StreamEnd
@@ -82,6 +83,9 @@ class Figures:
     progress_cache: int | None = None
     progress_processed: int | None = None
     error: str | None = None
+    first_sentence_us: int | None = None
+    first_sentence_end: int | None = None
+    sentence_rule: int | None = None
 
     @property
     def ttft_us(self) -> int | None:

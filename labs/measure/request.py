@@ -12,7 +12,7 @@ SEED = 1
 
 def body_of(ask: Ask, prompt: Prompt) -> dict[str, Any]:
     """Pinned to its slot, repeatable, with progress and counters; an ask that may be cut also carries the
-    counters on every piece and never ends by itself before `max_tokens`."""
+    counters on every piece (others where the plan wants it) and never ends before `max_tokens`."""
     body: dict[str, Any] = {
         "messages": prompt.messages,
         "max_tokens": ask.max_tokens,
@@ -24,7 +24,7 @@ def body_of(ask: Ask, prompt: Prompt) -> dict[str, Any]:
         "stream_options": {"include_usage": True},
         "return_progress": True,
     }
-    if ask.may_be_cut:
+    if ask.may_be_cut or ask.count_pieces:
         body["timings_per_token"] = True
     if ask.may_be_cut or ask.ignore_eos:
         body["ignore_eos"] = True
