@@ -80,14 +80,17 @@ class Ask:
 class Get:
     """One short call, its answer kept as it came: the server's state, or `erase`, which empties `slot`.
 
-    `until_idle` waits (10 Hz) for a slot to fall idle.
+    `until_idle` waits (10 Hz) for a slot to fall idle. `tokens` has `messages` cut into tokens as an ask's would be,
+    and nothing computed: the recording's `prompt_ids`; with `pieces` its body is [[id, hex of the bytes], ...].
     """
 
     key: str
-    what: Literal["health", "props", "slots", "metrics", "erase"]
+    what: Literal["health", "props", "slots", "metrics", "erase", "tokens"]
     until_idle: int | None = None
     limit_ms: int = 4000
     slot: int = 0
+    messages: tuple[Mapping[str, str], ...] = ()
+    pieces: bool = False
     do: Literal["get"] = "get"
 
 
@@ -155,8 +158,9 @@ def _server_ms(ask: Ask) -> float:
 
 def _item_to_json(item: Item) -> Json:
     data = asdict(item)
-    if isinstance(item, Ask):
+    if isinstance(item, Ask | Get):
         data["messages"] = [dict(m) for m in item.messages]
+    if isinstance(item, Ask):
         data["title"] = item.title.to_json()
     elif isinstance(item, Note):
         data["text"] = item.text.to_json()
@@ -180,6 +184,7 @@ def _item_from_json(data: Mapping[str, Any]) -> Item:
             fields["title"] = Text.from_json(fields["title"])
             return Ask(**fields)
         case "get":
+            fields["messages"] = tuple(dict(m) for m in fields.get("messages", ()))
             return Get(**fields)
         case "note":
             fields["text"] = Text.from_json(fields["text"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +45,7 @@ def test_without_words_there_is_none() -> None:
 @given(st.lists(st.integers(1, len(TEXT) - 1), unique=True, max_size=20))
 def test_every_way_of_cutting_the_text_gives_the_same_sentence_at_the_right_frame(cuts: list[int]) -> None:
     borders = [0, *sorted(cuts), len(TEXT)]
-    pieces = [TEXT[a:b] for a, b in zip(borders, borders[1:], strict=False)]
+    pieces = [TEXT[a:b] for a, b in pairwise(borders)]
     first = split(TEXT)[0]
     settled_by = next(i for i, end in enumerate(borders[1:]) if end > first.end)
     opening = Opening()
