@@ -20,6 +20,7 @@ from labs.measure.recording import Recording
 from labs.measure.request import body_of
 from tests.measure.bench import raw
 from tests.measure.bench.beats import beating
+from tests.measure.bench.calm import wait_calm
 from tests.measure.bench.rig import Rig, rig, tagged
 
 MEDIAN_MS = 0.5
@@ -43,6 +44,7 @@ class Pair:
 def main() -> int:
     options = argparse.ArgumentParser(prog="scripts/bench-measure", description=__doc__)
     options.add_argument("--asks", type=int, default=60, help="requests a scenario (60)")
+    options.add_argument("--calm-s", type=int, default=0, help="wait this long for a quiet machine (0)")
     options.add_argument("--pairs", type=int, default=40, help="driver and raw requests of the ratio (40)")
     got = options.parse_args()
     print(
@@ -50,13 +52,18 @@ def main() -> int:
     )
     with rig() as bench:
         warm_up(bench)
-        good = [
-            report("one stream", one(bench, got.asks)),
-            report("four streams at once", four(bench, got.asks)),
-            report("heartbeats on", beaten(bench, got.asks)),
-            report("Valkey stopped half-way", half_without_valkey(bench, got.asks)),
-            ratio(bench, got.pairs),
-        ]
+        scenarios: dict[str, Callable[[Rig, int], list[Pair]]] = {
+            "one stream": one,
+            "four streams at once": four,
+            "heartbeats on": beaten,
+            "Valkey stopped half-way": half_without_valkey,
+        }
+        good = []
+        for name, scenario in scenarios.items():
+            wait_calm(got.calm_s)
+            good.append(report(name, scenario(bench, got.asks)))
+        wait_calm(got.calm_s)
+        good.append(ratio(bench, got.pairs))
     print(f"load {os.getloadavg()[0]:.1f} after")
     return 0 if all(good) else 1
 

@@ -21,8 +21,8 @@ from typing import IO, Any
 
 HOST = "127.0.0.1"
 TAG = re.compile(rb"tag-[0-9a-z-]+")
-CONTENT = re.compile(rb'"content":"[^"]')
-PROMPT_MS = re.compile(rb'"prompt_ms":([0-9.]+)')
+CONTENT = re.compile(rb'"content": ?"[^"]')
+PROMPT_MS = re.compile(rb'"prompt_ms": ?([0-9.]+)')
 LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
 
 
