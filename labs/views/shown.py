@@ -14,13 +14,15 @@ from django.utils.translation import gettext
 
 from labs.grading.checks import Check, Verdict
 from labs.measure.plan import Ask, Get, Plan
-from labs.measure.recording import Recording
+from labs.measure.recording import Recording, RunRecord
 from labs.models import Attempt, FrameStore, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
 from labs.views import evidence, reasons, strings, words
 from labs.views.answers import Answer, answers_of
+from labs.views.figures.diff import ShownDiff, run_diffs
+from labs.views.figures.waterfall import Waterfall, run_waterfall
 from labs.views.timeline import timeline
 
 
@@ -29,6 +31,10 @@ class ShownRecording:
     title: Text | None
     recording: Recording
     has_frames: bool
+
+    @property
+    def name(self) -> str:
+        return words.say(self.title) or self.recording.key
 
     @property
     def end_word(self) -> Text:
@@ -48,15 +54,24 @@ class ShownRecording:
         return 1_000_000 / us_per_token if us_per_token else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownRun:
+    """`queued_at`: when it began to wait. `diffs` are empty but for an accepted run of a step that shows them."""
+
     run: Run
     accepted: bool
     recordings: Sequence[ShownRecording]
+    queued_at: datetime
+    diffs: Sequence[ShownDiff] = ()
 
     @property
     def asks(self) -> list[ShownRecording]:
         return [shown for shown in self.recordings if shown.recording.kind == "ask"]
+
+    @cached_property
+    def waterfall(self) -> Waterfall | None:
+        asks = [(shown.name, shown.recording) for shown in self.asks]
+        return run_waterfall(asks, self.queued_at, self.run.started_at, self.run.facts.get("lease_us"))
 
     @property
     def outcome_word(self) -> Text:
@@ -176,19 +191,52 @@ class ShownAttempt:
 
     def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
         titles = _titles(row.plan)
+        waits_from = [row.locked_at, *(run.ended_at or run.started_at for run in runs)]
         return ShownRound(
             key=row.key,
             number=row.number,
             title=self.step.round(row.key).title,
             locked_at=row.locked_at,
             answers=answers_of(self._form(row), row.answers),
-            runs=[_run(run, run.pk == row.accepted_run_id, titles) for run in runs],
+            runs=[
+                self._run(row, run, titles, queued_at)
+                for run, queued_at in zip(runs, waits_from, strict=False)
+            ],
         )
 
+    def _run(self, row: Round, run: Run, titles: Mapping[str, Text], queued_at: datetime) -> ShownRun:
+        accepted = run.pk == row.accepted_run_id
+        record = self.seen[row.key].run if accepted else None
+        known = record.recordings if record is not None else {}
+        return ShownRun(
+            run=run,
+            accepted=accepted,
+            recordings=[
+                ShownRecording(
+                    titles.get(stored.key),
+                    # Those of the accepted run have their frames with them.
+                    known.get(stored.key) or Recording.from_json(stored.data),
+                    bool(vars(stored)["has_frames"]),
+                )
+                for stored in run.recordings.all()
+            ],
+            queued_at=queued_at,
+            diffs=self._diffs(row, record, titles) if record is not None else (),
+        )
+
+    def _diffs(self, row: Round, record: RunRecord, titles: Mapping[str, Text]) -> list[ShownDiff]:
+        if "diff" not in self.step.shows or not row.plan:
+            return []
+        predicted = self.step.round(row.key).predicted_prefix(self._seen_with(row))
+        names = {key: words.say(title) for key, title in titles.items()}
+        return list(run_diffs(Plan.from_json(row.plan), record, names, predicted))
+
+    def _seen_with(self, row: Round) -> Seen:
+        """The rounds up to this one, itself included."""
+        return Seen(list(self.seen.items())[: row.number])
+
     def _form(self, row: Round) -> StepForm:
-        before = Seen(self.seen)
-        for key in list(before)[row.number - 1 :]:
-            del before[key]
+        before = Seen(list(self.seen.items())[: row.number - 1])
         return self.step.round(row.key).Form(None, challenge=row.challenge, seen=before)
 
     def _hints(self, check: Check) -> Sequence[Text]:
@@ -203,14 +251,3 @@ def _titles(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
     items = [item for item in Plan.from_json(plan).items if not isinstance(item, Get)]
     named = [(item.key, item.title if isinstance(item, Ask) else item.text) for item in items]
     return {key: text for key, text in named if text.msgid}
-
-
-def _run(run: Run, accepted: bool, titles: Mapping[str, Text]) -> ShownRun:
-    return ShownRun(
-        run=run,
-        accepted=accepted,
-        recordings=[
-            ShownRecording(titles.get(row.key), Recording.from_json(row.data), bool(vars(row)["has_frames"]))
-            for row in run.recordings.all()
-        ],
-    )

@@ -6,7 +6,17 @@ import { wireWidgets } from "./widgets.js";
 
 const narrow = matchMedia("(max-width: 52rem)");
 
+// Each token pane opens where the common prefix ends.
+function showPrefixEnds() {
+  for (const mark of document.querySelectorAll(".toks mark")) {
+    const pane = mark.closest(".toks");
+    if (pane.clientHeight) pane.scrollTop = mark.offsetTop - pane.clientHeight / 2;
+  }
+}
+
 function dress() {
+  showPrefixEnds();
+  for (const box of document.querySelectorAll("details.diff")) box.addEventListener("toggle", showPrefixEnds);
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
   wireWidgets();
   if (narrow.matches) for (const box of document.querySelectorAll("[data-close-narrow]")) box.open = false;

@@ -22,6 +22,7 @@ from labs.models import (
     State,
     StoredRecording,
 )
+from labs.sheets import RUN_FACTS
 from labs.steps import all_steps
 from labs.steps.base import Seen, Step
 
@@ -33,14 +34,23 @@ def example(step: Step, name: str = "pass") -> Seen:
     return next(e for e in step.examples() if e.kind == name).seen()
 
 
-def attempt_in(state: State, user: User, course: Course, *, kind: str = "pass", **fields: object) -> Attempt:
-    """An attempt at STEP whose example rounds are all recorded, and graded where the state says so."""
-    step = all_steps()[STEP]
-    seen = example(step, kind)
+def attempt_in(
+    state: State,
+    user: User,
+    course: Course,
+    *,
+    kind: str = "pass",
+    step_key: str = STEP,
+    rounds: int | None = None,
+    **fields: object,
+) -> Attempt:
+    """An attempt whose first `rounds` (or all) example rounds are recorded, and graded where the state says so."""
+    step = all_steps()[step_key]
+    seen = Seen(list(example(step, kind).items())[:rounds])
     attempt = Attempt.objects.create(
         user=user,
         course=course,
-        step=STEP,
+        step=step_key,
         step_version=step.version,
         seed_number=0,
         state=state,
@@ -48,7 +58,7 @@ def attempt_in(state: State, user: User, course: Course, *, kind: str = "pass", 
         queued_at=timezone.now(),
         **fields,
     )
-    AttemptCount.objects.get_or_create(course=course, user=user, step=STEP, defaults={"charged": 1})
+    AttemptCount.objects.get_or_create(course=course, user=user, step=step_key, defaults={"charged": 1})
     upto = Seen()
     for number, (key, locked) in enumerate(seen.items(), start=1):
         plan = step.round(key).plan(locked.challenge, locked.answers, upto)
@@ -82,7 +92,7 @@ def stored(attempt: Attempt, round_: Round, number: int, record: RunRecord) -> R
         token=number,
         worker="w",
         outcome=Run.Outcome.RECORDED,
-        facts={"server": record.server.to_json(), "lab_line_tokens": record.lab_line_tokens},
+        facts={"server": record.server.to_json(), **{name: getattr(record, name) for name in RUN_FACTS}},
         started_at=timezone.now(),
         ended_at=timezone.now(),
     )
