@@ -11,6 +11,7 @@ http = get_asgi_application()  # before anything that needs the app registry
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+
 from labs.live.origin import SameOrigin  # noqa: E402
 from labs.live.routing import websocket_urlpatterns  # noqa: E402
 

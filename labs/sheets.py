@@ -54,7 +54,7 @@ class Sheet:
         return [(self.step.round(key), seen) for key, seen in self.seen.items()]
 
     def _rng(self) -> random.Random:
-        """Everyone's own inputs: the same for the same student, step, round and charged attempt, unlike anyone else's."""
+        """Everyone's own inputs: the same for one student, step, round and charged attempt, and nobody else's."""
         assert self.round is not None
         about = f"{self.course.pk}:{self.user.pk}:{self.step.key}:{self.round.key}:{self.seed_number}"
         return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
@@ -113,4 +113,12 @@ def record_of(run: Run) -> RunRecord:
 
 
 # What of a RunRecord is stored on the run itself, beside the recordings.
-RUN_FACTS = ("lab_line", "lab_line_tokens", "head_tokens", "metrics_agree", "foreign_tasks", "lease_us", "note")
+RUN_FACTS = (
+    "lab_line",
+    "lab_line_tokens",
+    "head_tokens",
+    "metrics_agree",
+    "foreign_tasks",
+    "lease_us",
+    "note",
+)

@@ -17,8 +17,8 @@ from labs.actions.change import move, refund
 from labs.actions.claim import Claim, release
 from labs.actions.grade import close_graded, is_open
 from labs.grading.checks import Check
-from labs.measure.outcome import Drive
 from labs.measure.frames import pack_frames
+from labs.measure.outcome import Drive
 from labs.models import Attempt, Endpoint, FrameStore, Reason, Round, Run, State, StoredRecording
 from labs.sheets import RUN_FACTS, seen_of, seen_round
 from labs.steps import all_steps

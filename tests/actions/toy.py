@@ -30,7 +30,9 @@ class ToyRound(Round):
         return {"drawn": rng.random()}
 
     def plan(self, challenge: Any, answers: Any, seen: Seen) -> Plan:
-        return Plan(items=(Ask(key="one", messages=({"role": "user", "content": answers["say"]},), max_tokens=8),))
+        return Plan(
+            items=(Ask(key="one", messages=({"role": "user", "content": answers["say"]},), max_tokens=8),)
+        )
 
     def grade(self, seen: Seen) -> Iterator[Check]:
         run = seen[self.key].run
@@ -38,7 +40,9 @@ class ToyRound(Round):
         if text == "crash":
             raise RuntimeError("the grader is broken")
         verdict = {"sick": Verdict.INCONCLUSIVE, "wrong": Verdict.FAIL}.get(text, Verdict.PASS)
-        yield Check(f"{self.key}-check", self.key, N_("Toy"), 5, verdict, N_("Because."), {"saw": {"text": text}})
+        yield Check(
+            f"{self.key}-check", self.key, N_("Toy"), 5, verdict, N_("Because."), {"saw": {"text": text}}
+        )
 
 
 class ToyStep(Step):
@@ -50,7 +54,9 @@ class ToyStep(Step):
     rounds = (ToyRound("one"), ToyRound("two"))
 
 
-def drive(outcome: str = "recorded", text: str = "right", reason: str = "", *, token_seen: bool = True) -> Drive:
+def drive(
+    outcome: str = "recorded", text: str = "right", reason: str = "", *, token_seen: bool = True
+) -> Drive:
     recording = Recording(key="one", kind="ask", figures=Figures(end="done", text=text))
     return Drive(
         record=RunRecord(recordings={"one": recording}),

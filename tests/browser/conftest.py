@@ -19,7 +19,12 @@ def browser() -> Iterator[Browser]:
     """The Chromium that scripts/browser found."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "no Chromium: scripts/test finds or installs one"
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    options = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=options)
         yield chromium
@@ -32,13 +37,16 @@ def log_in(browser: Browser, site: Site) -> Iterator[LogIn]:
     pages: list[Page] = []
     troubles: list[str] = []
 
-    def do(username: str, *, base_url: str | None = None, locale: str = "en-US") -> Page:
-        context = browser.new_context(base_url=base_url or site.url, locale=locale)
+    def do(username: str, *, base_url: str | None = None, language: str = "en") -> Page:
+        url = base_url or site.url
+        context = browser.new_context(base_url=url)
+        context.add_cookies([{"name": "django_language", "value": language, "url": url}])
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on(
-            "console", lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None
+            "console",
+            lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None,
         )
         page.goto("/login/")
         page.locator("[name=username]").fill(username)

@@ -58,7 +58,9 @@ def run_mark(page: Page) -> None:
         if row.locator(".frame-at").count()
     ]
     role_ms = next(at for at, text in frames if '"role"' in text)
-    index, token_ms = next((i, at) for i, (at, text) in enumerate(frames) if re.search(r'"content":"[^"]', text))
+    index, token_ms = next(
+        (i, at) for i, (at, text) in enumerate(frames) if re.search(r'"content":"[^"]', text)
+    )
     page.locator(f"[name=frame][value='{index}']").check()
     page.locator("[name=too_short_ms]").fill(f"{token_ms - role_ms:.1f}")
     press_run(page)

@@ -44,7 +44,7 @@ class Site:
                 text=True,
                 start_new_session=True,
             )
-        wait_for(self._is_ready, READY_S, lambda: (self.folder / "supervisor.out").read_text())
+        wait_for(self._is_ready, READY_S, (self.folder / "supervisor.out").read_text)
 
     def stop(self) -> None:
         for visitor in self._visitors:

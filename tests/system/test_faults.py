@@ -55,7 +55,9 @@ def test_a_killed_driver_costs_nothing(site: Site) -> None:
     attempt = kim.submit("first-token", "predict", PREDICT)
     kim.wait_for(attempt, streams)
     site.signal("drive", signal.SIGKILL)
-    told = kim.wait_for(attempt, lambda found: bool(found["state"]["returned"]) or is_over(found), limit_s=PATIENCE_S)
+    told = kim.wait_for(
+        attempt, lambda found: bool(found["state"]["returned"]) or is_over(found), limit_s=PATIENCE_S
+    )
     assert told["state"]["state"] in {"queued", "running", "open"}
     ended = kim.wait_for(attempt, is_over, limit_s=PATIENCE_S)
     assert ended["state"]["state"] == "open", "the round ran again by itself"
