@@ -1,0 +1,54 @@
+"""Every step's page, before, between and after its rounds, in both languages; also where a plan asks the model nothing."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from labs.models import Course, State
+from labs.steps import all_steps
+from tests.views.rows import attempt_in, example
+
+BETWEEN = [(step.key, n) for step in all_steps().values() for n in range(1, len(step.rounds))]
+
+
+def page(client: Client, course: Course, step_key: str, language: str = "en") -> str:
+    response = client.get(
+        reverse("step", args=[course.slug, step_key]), headers={"accept-language": language}
+    )
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+@pytest.mark.parametrize("step_key", all_steps())
+def test_a_page_before_the_first_round_and_after_the_last(
+    step_key: str, language: str, owner: User, course: Course, at_owner: Client
+) -> None:
+    step = all_steps()[step_key]
+    assert f'value="{step.rounds[0].key}"' in page(at_owner, course, step_key, language)
+    attempt_in(State.GRADED, owner, course, step_key=step_key)
+    after = page(at_owner, course, step_key, language)
+    assert after.count('<li class="check"') == len(step.grade(example(step)))
+
+
+@pytest.mark.parametrize(("step_key", "rounds"), BETWEEN)
+def test_a_page_between_two_rounds_asks_the_next_questions(
+    step_key: str, rounds: int, owner: User, course: Course, at_owner: Client
+) -> None:
+    attempt_in(State.OPEN, owner, course, step_key=step_key, rounds=rounds)
+    assert f'value="{all_steps()[step_key].rounds[rounds].key}"' in page(at_owner, course, step_key)
+
+
+def test_what_a_server_said_is_shown_where_the_model_was_asked_nothing(
+    owner: User, course: Course, at_owner: Client
+) -> None:
+    attempt_in(State.GRADED, owner, course, step_key="server-up")
+    shown = page(at_owner, course, "server-up")
+    assert '{"status": "ok"}' in shown
+    assert "The model was asked nothing" in shown
+    assert "Nothing was recorded." not in shown
