@@ -1,4 +1,4 @@
-"""Every step's page, before, between and after its rounds, in both languages; also where a plan asks the model nothing."""
+"""Every step's page before, between and after its rounds, in both languages, also where no model was asked."""
 
 from __future__ import annotations
 
