@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs.views import attempt, health, home, live, step, step_file
+from labs.views import attempt, health, home, live, replay, step, step_file
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -20,6 +20,11 @@ urlpatterns = [
         "attempts/<uuid:attempt_id>/recordings/<int:run>/<slug:key>/frames",
         attempt.frames,
         name="attempt-frames",
+    ),
+    path(
+        "attempts/<uuid:attempt_id>/recordings/<int:run>/<slug:key>/replay",
+        replay.replay_data,
+        name="attempt-replay",
     ),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

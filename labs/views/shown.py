@@ -87,6 +87,13 @@ class ShownRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Streams:
+    title: str
+    number: int
+    asks: Sequence[ShownRecording]
+
+
+@dataclass(frozen=True, slots=True)
 class ShownRound:
     key: str
     number: int
@@ -162,6 +169,17 @@ class ShownAttempt:
         for run in self._runs():
             runs.setdefault(run.round_id, []).append(run)
         return [self._round(row, runs.get(row.pk, [])) for row in rows]
+
+    @property
+    def streams(self) -> list[Streams]:
+        """What can be watched again: the asks whose frames are kept, by run."""
+        runs = [run for round_ in self.rounds for run in round_.runs if run.run.outcome]
+        kept = [(run.run.number, [ask for ask in run.asks if ask.has_frames]) for run in runs]
+        return [
+            Streams(gettext("Run %(number)s") % {"number": number}, number, asks)
+            for number, asks in kept
+            if asks
+        ]
 
     @property
     def first_run(self) -> int:

@@ -18,6 +18,7 @@ def strings() -> dict[str, str]:
         **_states(),
         **_links(),
         **_panes(),
+        **_replay(),
         **{f"word.{state}": say(text) for state, text in STATES.items()},
         **{f"end.{end}": say(text) for end, text in ENDS.items()},
     }
@@ -62,6 +63,15 @@ def _links() -> dict[str, str]:
         ),
         "link.4403": _("You no longer have access to this course, so live updates have stopped."),
         "link.4404": _("This attempt cannot be followed any more. Reload the page."),
+    }
+
+
+def _replay() -> dict[str, str]:
+    return {
+        "replay.play": _("Play"),
+        "replay.pause": _("Pause"),
+        "replay.place": _("Frame %(count)s of %(all)s, %(chars)s characters."),
+        "replay.failed": _("This stream could not be fetched. Reload the page."),
     }
 
 

@@ -1,5 +1,6 @@
 // The entry of the step page and the attempt page.
 import { wireForms } from "./forms.js";
+import { wireReplay } from "./replay.js";
 import { RunPanel } from "./run.js";
 import { drawStored } from "./timeline.js";
 import { wireWidgets } from "./widgets.js";
@@ -19,6 +20,7 @@ function dress() {
   for (const box of document.querySelectorAll("details.diff")) box.addEventListener("toggle", showPrefixEnds);
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
   wireWidgets();
+  wireReplay();
   if (narrow.matches) for (const box of document.querySelectorAll("[data-close-narrow]")) box.open = false;
 }
 
