@@ -11,7 +11,7 @@ from labs.measure.context import Context
 from labs.measure.holding import Holding
 from labs.measure.outcome import RunFailed, reason_of, reason_of_end
 from labs.measure.plan import Ask, Get, Hold, Item, Note, Plan
-from labs.measure.prepare import Prompt, cut_only
+from labs.measure.prepare import Prompt
 from labs.measure.recording import Figures, Recording
 
 QUIET_S = 3.0  # how long after the last item the slots may take to fall idle
@@ -107,9 +107,9 @@ class Execution:
     def _get(self, get: Get) -> None:
         sent_ns = time.perf_counter_ns()
         if get.what == "tokens":
-            ids, body = cut_only(self._context.client, [dict(m) for m in get.messages], pieces=get.pieces)
+            ids = self._context.client.prompt_tokens([dict(m) for m in get.messages])
             self._found[get.key] = Recording(
-                get.key, "get", sent_at_us=self._context.run_us(sent_ns), prompt_ids=ids, body=body
+                get.key, "get", sent_at_us=self._context.run_us(sent_ns), prompt_ids=tuple(ids)
             )
             return
         until_s = time.monotonic() + get.limit_ms / 1000

@@ -81,7 +81,7 @@ class Get:
     """One short call, its answer kept as it came: the server's state, or `erase`, which empties `slot`.
 
     `until_idle` waits (10 Hz) for a slot to fall idle. `tokens` has `messages` cut into tokens as an ask's would be,
-    and nothing computed: the recording's `prompt_ids`; with `pieces` its body is [[id, hex of the bytes], ...].
+    and nothing computed: they are the recording's `prompt_ids`.
     """
 
     key: str
@@ -90,7 +90,6 @@ class Get:
     limit_ms: int = 4000
     slot: int = 0
     messages: tuple[Mapping[str, str], ...] = ()
-    pieces: bool = False
     do: Literal["get"] = "get"
 
 

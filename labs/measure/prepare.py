@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,14 +55,6 @@ def render(client: LlamaClient, messages: Messages) -> Prompt:
     tokens = client.tokenize_pieces(text, add_special=True)
     ids, pieces = tuple(token.id for token in tokens), pack_pieces(token.piece for token in tokens)
     return Prompt(messages, ids, pieces, short_hash(text))
-
-
-def cut_only(client: LlamaClient, messages: Messages, *, pieces: bool) -> tuple[tuple[int, ...], str]:
-    """(ids, body) of a prompt that is never asked; the body is [[id, hex of its bytes], ...] as JSON, or ""."""
-    if not pieces:
-        return render(client, messages).ids, ""
-    tokens = client.tokenize_pieces(client.apply_template(list(messages)), add_special=True)
-    return tuple(t.id for t in tokens), json.dumps([[t.id, t.piece.hex()] for t in tokens])
 
 
 def with_line(messages: Sequence[Mapping[str, str]], line: str) -> Messages:

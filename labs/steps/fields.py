@@ -85,6 +85,25 @@ class FramePick(forms.IntegerField):
         )
 
 
+# White space that can be pointed at.
+SHOWN_AS = {" ": "\u2423", "\n": "\u21b5", "\t": "\u21e5"}
+
+
+class CharacterMark(forms.IntegerField):
+    """Pick a place in a text; the value is the character's place, from 0, or the text's length for its end."""
+
+    def __init__(self, text: str, **kwargs: Any) -> None:
+        rows: list[Json] = [{"text": SHOWN_AS.get(char, char)} for char in text]
+        wrong = _("Pick a place in this text.")
+        super().__init__(
+            min_value=0,
+            max_value=len(text),
+            widget=RadioRows([*rows, {"text": _("end")}], "labs/widgets/character_mark.html"),
+            error_messages={"required": wrong, "invalid": wrong, "min_value": wrong, "max_value": wrong},
+            **kwargs,
+        )
+
+
 class OrderWidget(forms.Widget):
     """A list of blocks with a place for each. Takes `name=a,b,c` from a script, or `name-a=2` from plain selects."""
 

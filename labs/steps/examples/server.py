@@ -39,6 +39,7 @@ class ModelServer:
     has_metrics: bool = True
     stranger: bool = False
     writes_text: bool = True
+    ends_sentences: bool = True
     queues: bool = True  # False: a second ask on a busy slot begins at once
     can_erase: bool = True
 
@@ -110,7 +111,15 @@ class _Play:
         cache_n = self.cached(ask, ids, slot.held)
         self.shut_holder(ask)
         wait_us = 1_000 + (max(slot.ends_us - self.now_us, 0) if server.queues else 0)
-        timing = Timing(wait_us, len(ids), cache_n, ask.max_tokens, server.us_per_token, server.writes_text)
+        timing = Timing(
+            wait_us,
+            len(ids),
+            cache_n,
+            ask.max_tokens,
+            server.us_per_token,
+            server.writes_text,
+            server.ends_sentences,
+        )
         recording = Recording(
             key=ask.key,
             kind="ask",

@@ -25,6 +25,7 @@ class Timing:
     max_tokens: int
     us_per_token: tuple[int, int]
     writes_text: bool = True
+    ends_sentences: bool = True
 
     @property
     def prefill_us(self) -> int:
@@ -62,7 +63,7 @@ class Timing:
             )
         if self.writes_text:
             for i in range(self.max_tokens):
-                delta = {"content": WORDS[i % len(WORDS)]}
+                delta = {"content": self.word(i)}
                 yield (
                     self.first_us + i * self.us_per_token[1],
                     {"choices": [{"delta": delta, "finish_reason": None}], "timings": self.timings(i + 1)},
@@ -71,6 +72,13 @@ class Timing:
         written = self.max_tokens if self.writes_text else 1
         usage = {"prompt_tokens": self.n, "completion_tokens": written}
         yield self.end_us, {"choices": [], "usage": usage, "timings": self.timings(written)}
+
+    def word(self, i: int) -> str:
+        """The same sentence again and again, or an answer that never ends one."""
+        word = WORDS[i % len(WORDS)]
+        if word == "." and not self.ends_sentences:
+            return " and"
+        return f" {word}" if word == WORDS[0] and i else word
 
     def stopped(self, at_us: int) -> tuple[int, int]:
         """(`n_prompt_tokens` after release, when the slot is idle) for a close at `at_us` that the server notices."""
