@@ -148,11 +148,13 @@ def _told(error, deadline):
         at = at.tb_next
     if deadline.passed:
         return {"error": "OutOfTime", "line": line, "trace": ""}
+    short = type(error).__name__
     try:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        short = f"{short}: {said}" if said else short
         trace = "".join(traceback.format_exception(type(error), error, frames))
-        short = traceback.format_exception_only(type(error), error)[-1].strip()
     except Exception:
-        trace, short = "", type(error).__name__
+        trace = ""  # its own __str__ fails
     if len(trace) > TRACE_CHARACTERS:
         trace = f"{trace[: TRACE_CHARACTERS // 2]}\n…\n{trace[-TRACE_CHARACTERS // 2 :]}"
     return {"error": short[:300], "line": line, "trace": trace}
