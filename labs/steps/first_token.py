@@ -35,7 +35,8 @@ from labs.text import N_, Json
 
 DOCUMENTS, PROMPT_TOKENS = 4, 170
 COLD = tuple(f"cold-{i}" for i in range(1, 6))
-SHOWN_CHARACTERS = 240
+# A read may bring two events of 300 characters: the first text often comes behind the last role frame.
+SHOWN_CHARACTERS = 2_000
 SHORT_SLACK_MS = 1.0
 
 

@@ -118,3 +118,14 @@ def test_a_way_of_stopping_counts_only_where_the_run_showed_it() -> None:
     for stops in (["break"], ["close", "leave"], list(SNIPPETS)):
         seen = play(step, ModelServer(notices_close=False), {"stop": {"stops": stops}})
         assert {check.verdict for check in step.grade(seen)} == {Verdict.INCONCLUSIVE}
+
+
+def test_text_behind_a_long_role_event_in_the_same_frame_is_shown() -> None:
+    """Seen on the real server: one read brought the last role event and the first text, 600 bytes in all."""
+    role = 'data: {"choices":[{"delta":{"role":"assistant","content":null}}],"id":"' + "x" * 400 + '"}\n\n'
+    text = role + 'data: {"choices":[{"delta":{"content":" The"}}]}\n\n'
+    step = FirstToken()
+    seen = play(step, rounds=1)
+    round_ = step.round("mark")
+    form = round_.Form(None, challenge={"frames": [{"at_us": 5_000, "text": text}]}, seen=seen, tokens={})
+    assert "&quot; The&quot;" in form.as_p()
