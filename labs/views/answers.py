@@ -18,13 +18,16 @@ class Answer:
 
     label: str
     value: str
+    is_code: bool = False
 
 
 def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
     """In the form's order; an answer without a field of its name comes last under its own name."""
     labels = {name: str(form[name].label) for name in form.fields}
     named = [
-        Answer(labels[name], _said(form.fields[name], answers[name])) for name in labels if name in answers
+        Answer(labels[name], _said(field, answers[name]), getattr(field.widget, "is_code", False))
+        for name, field in form.fields.items()
+        if name in answers
     ]
     return named + [Answer(key, _plain(value)) for key, value in answers.items() if key not in labels]
 

@@ -9,6 +9,8 @@ import pytest
 
 from labhub_voice.static import ReadyCompressor
 
+BUILT = Path(__file__).resolve().parents[2] / "static" / "build"
+
 
 @pytest.fixture
 def compressor() -> ReadyCompressor:
@@ -34,3 +36,9 @@ def test_other_files_are_compressed_here(tmp_path: Path, compressor: ReadyCompre
     made = compressor.compress(str(path))
     assert gzip.decompress(Path(f"{path}.gz").read_bytes()) == b"y" * 1000
     assert f"{path}.gz" in made
+
+
+@pytest.mark.skipif(not BUILT.is_dir(), reason="scripts/frontend has not run")
+@pytest.mark.parametrize(("name", "most"), [("read-sse.mjs", 150_000), ("sandbox.mjs", 250_000)])
+def test_a_bundle_keeps_within_its_budget(name: str, most: int) -> None:
+    assert (BUILT / f"{name}.br").stat().st_size <= most

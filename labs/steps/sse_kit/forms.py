@@ -22,6 +22,7 @@ class SourceEditor(forms.Textarea):
     """A plain field for code; the page's bundle puts an editor over it and runs it on `streams`."""
 
     template_name = "labs/widgets/sse_editor.html"
+    is_code = True
 
     def __init__(self, streams: Json) -> None:
         super().__init__({"rows": 30, "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"})
