@@ -16,6 +16,7 @@ from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State
+from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
 from labs.steps.base import RoundSeen, Seen, Step, StepForm
 from labs.text import Json
@@ -23,7 +24,10 @@ from labs.text import Json
 
 @dataclass(frozen=True)
 class Sheet:
-    """What one student may do at one step now. `round` is None while their attempt is queued or running."""
+    """What one student may do at one step now. `round` is None while their attempt is queued or running.
+
+    `waits_for`: steps that they must have tried before this one opens.
+    """
 
     user: User
     course: Course
@@ -33,6 +37,7 @@ class Sheet:
     seen: Seen
     seed_number: int
     attempts_left: int
+    waits_for: Sequence[Step] = ()
 
     @cached_property
     def challenge(self) -> Json:
@@ -78,7 +83,17 @@ def sheet_for(user: User, course: Course, step: Step) -> Sheet:
         seen=seen,
         seed_number=attempt.seed_number if attempt else charged,
         attempts_left=max(0, course.attempts_per_step - charged),
+        waits_for=_waits_for(user, course, step) if attempt is None else (),
     )
+
+
+def _waits_for(user: User, course: Course, step: Step) -> list[Step]:
+    """Those of the step's `requires` at which the student has never locked a round."""
+    if not step.requires:
+        return []
+    tried = Attempt.objects.filter(user=user, course=course, step__in=step.requires)
+    missing = step.requires - set(tried.values_list("step", flat=True))
+    return [other for key, other in all_steps().items() if key in missing]
 
 
 def seen_of(attempt: Attempt) -> Seen:

@@ -41,6 +41,13 @@ def submit(
     sheet = sheet_for(user, course, step)
     if sheet.round is None or sheet.round.key != round_key:
         raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
+    if sheet.waits_for:
+        raise Refused(
+            N_(
+                "This step opens once you have tried: %(steps)s.",
+                steps=", ".join(other.key for other in sheet.waits_for),
+            )
+        )
     form = sheet.form(data)
     if not form.is_valid():
         raise InvalidAnswers(form)

@@ -89,8 +89,8 @@ def kept_of(figures: Figures) -> Kept:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Which caps are right for an answer, in tokens: from the end of its first sentence (`low`) to 1.5 times its third's
-    (`third`, or the whole answer's where it has fewer)."""
+    """Which caps are right for an answer, in tokens: from the end of its first sentence (`low`) to 1.5 times those to
+    the end of its third (`third`), or of the whole answer where it has fewer."""
 
     low: int
     third: int

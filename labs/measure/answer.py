@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from labs.llama.errors import BadFrame
+from labs.measure.opening import ended_itself
 from labs.measure.pieces import read_pieces
 from labs.measure.recording import Recording
 from labs.measure.sentences import Sentence, split_pieces
@@ -11,7 +12,7 @@ from labs.measure.sentences import Sentence, split_pieces
 def sentences_of(recording: Recording) -> list[Sentence]:
     """[] where the frames are purged or broken. The end of the stream ends the last one where the model stopped by
     itself, not where it ran into `max_tokens` or was cut."""
-    ended = recording.figures.finish_reason == "stop"
+    ended = ended_itself(recording.figures.end, recording.figures.finish_reason)
     try:
         pieces = read_pieces(recording.frames)
     except BadFrame:

@@ -194,6 +194,8 @@ class Step:
     rounds: ClassVar[Sequence[Round]]
     # Names of canaries that must be green on an endpoint before this step may run there.
     needs: ClassVar[frozenset[str]] = frozenset()
+    # Keys of steps that a student must have tried before.
+    requires: ClassVar[frozenset[str]] = frozenset()
     # What one clean pass of all rounds may cost the server (lab.md, 'A budget of machine time').
     budget_ms: ClassVar[int]
     shows: ClassVar[frozenset[Drawing]] = frozenset()

@@ -74,7 +74,7 @@ def _shown(sheet: Sheet, latest: Attempt | None, past: list[Attempt]) -> ShownAt
 
 
 def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:
-    if sheet.round is None or (sheet.attempt is None and sheet.attempts_left == 0):
+    if sheet.round is None or sheet.waits_for or (sheet.attempt is None and sheet.attempts_left == 0):
         return None
     form = sheet.form()
     if (

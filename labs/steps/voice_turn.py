@@ -1,0 +1,337 @@
+"""Step 9: five turns of one conversation, laid out so that the mouth opens early (lab.md 9)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from labs.grading.checks import Check
+from labs.grading.sane import Fault, alone, first_fault, whole
+from labs.grading.split import within
+from labs.grading.turns import (
+    SHARE,
+    computed,
+    first_sentence_tokens,
+    layout_fault,
+    lost_texts,
+    sentence_fault,
+    would_compute,
+)
+from labs.grading.voice_rank import Pace, turn_ms
+from labs.measure.plan import Ask, Get, Plan
+from labs.measure.recording import Recording, RunRecord
+from labs.steps import talk, talk_tables
+from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
+from labs.steps.claims import voice_turn as claims
+from labs.steps.fields import BlockOrder, MaxTokensField, MsField, TokensField
+from labs.steps.prompts import as_text
+from labs.steps.talk import TURNS, Layout, Talk
+from labs.steps.talk_fields import RidingField, StyleLine, riding_of
+from labs.text import N_, Json
+
+KEYS = tuple(f"turn-{turn}" for turn in TURNS)
+REFERENCES = tuple(f"reference-{turn}" for turn in TURNS)
+MOUTH_SLACK_MS = 1.0
+PACE = Pace()
+TITLES = {
+    talk.STYLE: _("Your style line"),
+    talk.DOCS: _("The documents that ride with the turn"),
+    talk.EARLIER: _("The earlier turns: questions and replies"),
+    talk.CLOCK: _("The clock line"),
+    talk.QUESTION: _("The question of the turn"),
+}
+NO_TOKENS = Fault(N_("The server did not give the tokens of the prompts, so they cannot be compared."))
+TEMPLATE_DROPS = Fault(N_("The server's template did not carry every text into the prompt word by word."))
+
+
+class DesignForm(StepForm):
+    def build(self) -> None:
+        drawn = Talk.of(self.challenge)
+        shown = talk.reference(drawn).parts(drawn, 1)
+        self.fields["order"] = BlockOrder(
+            {
+                block: (TITLES[block], shown.get(block, ""))
+                for block in (talk.CLOCK, talk.STYLE, talk.DOCS, talk.EARLIER, talk.QUESTION)
+            },
+            label=_("Order the blocks of every turn's prompt."),
+            help_text=_("The question must stand behind the earlier turns; all else is yours."),
+        )
+        self.fields["riding"] = RidingField(
+            {key: talk.TITLES[key] for key in drawn.documents},
+            TURNS,
+            label=_("Which documents ride with which turn?"),
+        )
+        self.fields["style"] = StyleLine(label=_("Your style line, at most 200 characters"))
+        self.fields["max_tokens"] = MaxTokensField(label=_("The cap: max_tokens of every turn (8 to 64)"))
+        self.fields["sentences"] = forms.IntegerField(
+            min_value=1,
+            max_value=5,
+            initial=3,
+            label=_("The clip: how many sentences may the voice say (1 to 5)?"),
+            help_text=_("What comes after is dropped before it is spoken. Not marked."),
+            error_messages={
+                "required": _("Write a number of sentences."),
+                "invalid": _("Write a whole number."),
+            },
+        )
+        self.fields["guess"] = TokensField(
+            label=_("How many prompt tokens will turns 2 to 5 compute, all together?")
+        )
+
+    def clean_order(self) -> list[str]:
+        order: list[str] = self.cleaned_data["order"]
+        if order.index(talk.QUESTION) < order.index(talk.EARLIER):
+            raise forms.ValidationError(_("The question must stand behind the earlier turns."))
+        return order
+
+
+class Design(Round):
+    key, title, Form = "design", N_("Lay out five turns"), DesignForm
+    keeps = frozenset({"order", "style", "max_tokens", "sentences"})
+
+    def challenge(self, rng: random.Random, seen: Seen) -> Json:
+        return talk.draw(rng)
+
+    def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
+        drawn = Talk.of(challenge)
+        second = as_text(talk.reference(drawn).messages(drawn, 2))
+        return [
+            talk_tables.conversation(drawn),
+            talk_tables.documents(drawn),
+            Exhibit(
+                _("The reference layout, turn 2"),
+                "prompt",
+                second,
+                note=_(
+                    "The clock in front, all seven documents in every turn. It is only counted, never sent."
+                ),
+            ),
+        ]
+
+    def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
+        drawn = Talk.of(challenge)
+        needed = [drawn.needed(turn) for turn in TURNS]
+        order = (talk.STYLE, talk.DOCS, talk.EARLIER, talk.CLOCK, talk.QUESTION)
+        return {
+            "order": ",".join(order),
+            "riding": [f"{turn}:{key}" for turn in TURNS for key in needed],
+            "style": talk.REFERENCE_STYLE,
+            "max_tokens": 48,
+            "sentences": 2,
+            "guess": 250,
+        }
+
+    def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
+        drawn, layout = Talk.of(challenge), _layout(answers)
+        prompts = [layout.messages(drawn, turn) for turn in TURNS]
+        reference = talk.reference(drawn)
+        asks = [
+            Ask(
+                key,
+                prompt,
+                answers["max_tokens"],
+                lab_line=True,
+                count_pieces=True,
+                about_prompt_tokens=talk.about_computed(prompt, before),
+                title=N_("Turn %(i)s", i=turn),
+            )
+            for turn, key, prompt, before in zip(TURNS, KEYS, prompts, (None, *prompts), strict=False)
+        ]
+        counted = [
+            Get(key, "tokens", messages=reference.messages(drawn, turn))
+            for turn, key in zip(TURNS, REFERENCES, strict=True)
+        ]
+        return Plan((*asks, *counted))
+
+    def grade(self, seen: Seen) -> Iterator[Check]:
+        answers, run = seen[self.key].answers, seen[self.key].run
+        if run is None:
+            return
+        turns, drawn = [run[key] for key in KEYS], Talk.of(seen[self.key].challenge)
+        computed_n, reference_n = sum(computed(turns)[1:]), sum(_reference(run))
+        yield claims.GUESSED.settle(
+            layout_fault(run, turns),
+            True,
+            N_(
+                "You guessed %(guess)s tokens; turns 2 to 5 computed %(computed)s.",
+                guess=answers["guess"],
+                computed=computed_n,
+            ),
+            N_("No guess was made."),
+            {"saw": {"guess": answers["guess"], "prompt_n": computed_n}},
+        )
+        lacking, fault = _lacking(turns, drawn), _text_fault(turns, drawn, answers)
+        yield claims.VALID.settle(
+            fault,
+            not lacking,
+            N_("Every prompt holds its question, its clock and the document that it needs."),
+            N_("A document is missing where it is needed: %(lacking)s.", lacking=_named(lacking)),
+            {
+                "saw": {"missing": _named(lacking)},
+                "rule": N_(
+                    "question, clock and needed document stand in the tokens of each prompt, word by word"
+                ).to_json(),
+            },
+        )
+        yield claims.HALF.settle(
+            first_fault(layout_fault(run, turns), fault, None if reference_n else NO_TOKENS),
+            not lacking and computed_n <= SHARE * reference_n,
+            N_(
+                "Turns 2 to 5 computed %(computed)s prompt tokens; the reference layout would compute %(reference)s.",
+                computed=computed_n,
+                reference=reference_n,
+            ),
+            N_("Your layout is cheap because it lacks what a turn needs. Let the documents ride first.")
+            if lacking
+            else N_(
+                "Turns 2 to 5 computed %(computed)s prompt tokens, more than half of the reference layout's "
+                "%(reference)s. Find what changes between two turns and stands in front of what does not.",
+                computed=computed_n,
+                reference=reference_n,
+            ),
+            {
+                "saw": _by_turn(turns, [None, *_reference(run)]),
+                "rule": N_("sum of prompt_n over turns 2 to 5 <= half of the reference layout's").to_json(),
+                "limit": {"tokens": int(SHARE * reference_n)},
+                "lab_line_tokens": run.lab_line_tokens,
+                "metrics_agree": run.metrics_agree,
+            },
+        )
+        cap, ends = answers["max_tokens"], [first_sentence_tokens(turn) for turn in turns]
+        silent = [
+            str(i) for i, turn in zip(TURNS, turns, strict=True) if turn.figures.first_sentence_end is None
+        ]
+        yield claims.SENTENCE.settle(
+            sentence_fault(run, turns, cap),
+            not silent,
+            N_("In every turn the first sentence ended within %(cap)s tokens.", cap=cap),
+            N_(
+                "With a cap of %(cap)s tokens no sentence was finished in turn %(turns)s.",
+                cap=cap,
+                turns=", ".join(silent),
+            ),
+            {
+                "saw": {
+                    key: {"first_sentence_tokens": end, "first_sentence_us": turn.figures.first_sentence_us}
+                    for key, turn, end in zip(KEYS, turns, ends, strict=True)
+                },
+                "rule": N_("the first sentence, by the graded rule, ends before max_tokens").to_json(),
+                "limit": {"tokens": cap},
+            },
+        )
+
+
+class MouthForm(StepForm):
+    def build(self) -> None:
+        self.fields["mouth_ms"] = MsField(
+            label=_(
+                "Take 4.5 ms for a prompt token that is computed and 9 ms for a token that is written: after how many "
+                "milliseconds may the voice start in turn %(turn)s, by these counts?"
+            )
+            % {"turn": self.challenge["turn"]}
+        )
+
+
+class Mouth(Round):
+    key, title, Form = "mouth", N_("When did the mouth open?"), MouthForm
+
+    def challenge(self, rng: random.Random, seen: Seen) -> Json:
+        return {"turn": rng.choice(TURNS[1:])}
+
+    def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
+        run = seen["design"].run
+        return () if run is None else [talk_tables.counts([run[key] for key in KEYS])]
+
+    def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
+        return {"mouth_ms": _mouth_ms(seen.run_of("design")[f"turn-{challenge['turn']}"]) or 0}
+
+    def grade(self, seen: Seen) -> Iterator[Check]:
+        run, said_ms = seen.run_of("design"), seen[self.key].answers["mouth_ms"]
+        turn = run[f"turn-{seen[self.key].challenge['turn']}"]
+        truth_ms = _mouth_ms(turn)
+        yield claims.MOUTH.settle(
+            first_fault(alone(run), whole(turn), None if truth_ms is not None else NO_TOKENS),
+            truth_ms is not None and within(said_ms, truth_ms, MOUTH_SLACK_MS),
+            N_("Right: by these counts the voice may start after %(truth)s ms.", truth=truth_ms or 0),
+            N_("You said %(said)s ms, which does not follow from the counts shown.", said=said_ms),
+            {
+                "saw": {"said_ms": said_ms, "by_counts_ms": truth_ms},
+                "rule": N_("prompt_n * 4.5 ms + tokens to the end of the first sentence * 9 ms").to_json(),
+                "limit": {"slack_ms": MOUTH_SLACK_MS},
+            },
+        )
+
+
+def _layout(answers: Json) -> Layout:
+    return Layout(answers["order"], riding_of(answers["riding"]), answers["style"])
+
+
+def _reference(run: RunRecord) -> list[int]:
+    """What the reference layout would compute in turns 2 to 5; [] where the server did not say."""
+    prompts = [found.prompt_ids for key in REFERENCES if (found := run.get(key)) is not None]
+    return would_compute(prompts) if len(prompts) == len(REFERENCES) and all(prompts) else []
+
+
+def _lacking(turns: Sequence[Recording], drawn: Talk) -> dict[int, list[str]]:
+    """By turn: the names of what its prompt should hold and does not."""
+    found = {}
+    for number, turn in zip(TURNS, turns, strict=True):
+        wanted = drawn.verbatim(number)
+        lost = lost_texts(turn, list(wanted.values()))
+        if missing := [name for name, text in wanted.items() if lost and text in lost]:
+            found[number] = missing
+    return found
+
+
+def _text_fault(turns: Sequence[Recording], drawn: Talk, answers: Json) -> Fault | None:
+    """Without the prompts' tokens nobody can tell; and what the student sent must have come through."""
+    if any(lost_texts(turn, ()) is None for turn in turns):
+        return NO_TOKENS
+    riding = riding_of(answers["riding"])
+    for number, missing in _lacking(turns, drawn).items():
+        chosen = {*riding.get(number, ()), talk.CLOCK, talk.QUESTION}
+        if chosen.intersection(missing):
+            return TEMPLATE_DROPS
+    return None
+
+
+def _named(lacking: Mapping[int, Sequence[str]]) -> str:
+    return "; ".join(f"{turn}: {', '.join(names)}" for turn, names in lacking.items())
+
+
+def _by_turn(turns: Sequence[Recording], reference: Sequence[int | None]) -> Json:
+    padded = [*reference, *[None] * (len(turns) - len(reference))]
+    return {
+        turn.key: {
+            "n": turn.n,
+            "cache_n": turn.figures.cache_n,
+            "prompt_n": turn.figures.prompt_n,
+            "reference_prompt_n": counted,
+        }
+        for turn, counted in zip(turns, padded, strict=True)
+    }
+
+
+def _mouth_ms(turn: Recording) -> float | None:
+    tokens = talk_tables.tokens_to_mouth(turn)
+    prompt_n = turn.figures.prompt_n
+    return None if tokens is None or prompt_n is None else round(turn_ms(prompt_n, tokens, PACE), 1)
+
+
+class VoiceTurn(Step):
+    key, order, points = "voice-turn", 9, 10
+    title = N_("Open your mouth early")
+    goal = N_("Lay out a conversation of five turns so that almost nothing is computed twice.")
+    rounds = (Design(), Mouth())
+    requires = frozenset({"cache-break"})
+    shows = frozenset({"diff", "voice"})
+    budget_ms = 5_000
+
+    def examples(self) -> Sequence[Example]:
+        from labs.steps.examples import voice_turn
+
+        return voice_turn.examples(self)
