@@ -23,7 +23,7 @@ async function put(name, data) {
 
 async function bundles() {
   const { outputFiles } = await build({
-    entryPoints: { "read-sse": "src/read-sse.js", sandbox: "src/sandbox.js" },
+    entryPoints: { "read-sse": "src/read-sse.js", sandbox: "src/sandbox.js", plots: "src/plots.js" },
     absWorkingDir: import.meta.dirname,
     outdir: OUT.pathname,
     outExtension: { ".js": ".mjs" },

@@ -21,7 +21,10 @@ from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
 from labs.views import evidence, reasons, strings, words
 from labs.views.answers import Answer, answers_of
+from labs.views.figures.attempt import RanRound, plots_of, voice_of
 from labs.views.figures.diff import ShownDiff, run_diffs
+from labs.views.figures.plot import Plot
+from labs.views.figures.voice import Voice
 from labs.views.figures.waterfall import Waterfall, run_waterfall
 from labs.views.timeline import timeline
 
@@ -169,6 +172,26 @@ class ShownAttempt:
         for run in self._runs():
             runs.setdefault(run.round_id, []).append(run)
         return [self._round(row, runs.get(row.pk, [])) for row in rows]
+
+    @cached_property
+    def _ran(self) -> list[RanRound]:
+        names = {
+            row.key: {key: words.say(title) for key, title in _titles(row.plan).items()}
+            for row in self.attempt.rounds.all()
+        }
+        return [
+            RanRound(key, number, locked.run, names.get(key, {}))
+            for number, (key, locked) in enumerate(self.seen.items(), start=1)
+            if locked.run is not None
+        ]
+
+    @cached_property
+    def plots(self) -> list[Plot]:
+        return plots_of(self.step, self._ran, self.seen)
+
+    @cached_property
+    def voice(self) -> Voice | None:
+        return voice_of(self.step, self._ran)
 
     @property
     def streams(self) -> list[Streams]:

@@ -86,3 +86,8 @@ def us(value_us: float | None) -> str:
 
 def seconds(value_s: float | None) -> str:
     return NONE if value_s is None else f"{value_s:,.0f}{NBSP}s"
+
+
+def seconds_short(value_ms: float | None) -> str:
+    """Milliseconds as seconds with one decimal: '3.3 s'."""
+    return NONE if value_ms is None else f"{value_ms / 1000:,.1f}{NBSP}s"

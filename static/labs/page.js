@@ -15,7 +15,14 @@ function showPrefixEnds() {
   }
 }
 
+// The drawing of plots is a large script, fetched where there is a plot.
+async function drawPlots() {
+  const host = document.querySelector("[data-plots]");
+  if (host) (await import(host.dataset.plots)).drawPlots();
+}
+
 function dress() {
+  drawPlots();
   showPrefixEnds();
   for (const box of document.querySelectorAll("details.diff")) box.addEventListener("toggle", showPrefixEnds);
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);

@@ -25,6 +25,12 @@ function pick(url) {
   box.querySelector("[data-act=play]").focus();
 }
 
+// 'Run 1: Cold'
+const nameOf = (select) => {
+  const chosen = select.selectedOptions[0];
+  return chosen?.value ? `${chosen.parentElement.label}: ${chosen.textContent}` : "";
+};
+
 class Player {
   constructor(box) {
     this.box = box;
@@ -34,7 +40,7 @@ class Player {
     this.scrub = box.querySelector("[data-scrub]");
     this.panes = [...box.querySelectorAll("[data-pane]")].map((node) => new Pane(node, (us) => this.jump(us)));
     box.querySelectorAll("[data-side]").forEach((select, side) => {
-      select.addEventListener("change", () => this.load(side, select.value));
+      select.addEventListener("change", () => this.load(side, select.value, nameOf(select)));
     });
     const acts = { play: () => this.toggle(), back: () => this.step(-1), next: () => this.step(1), start: () => this.jump(0) };
     for (const [name, act] of Object.entries(acts)) box.querySelector(`[data-act=${name}]`).addEventListener("click", act);
@@ -53,10 +59,10 @@ class Player {
   // Loads only when it is looked at.
   begin() {
     const first = this.box.querySelector("[data-side]");
-    if (!this.panes[0].stream && first.value) this.load(0, first.value);
+    if (!this.panes[0].stream && first.value) this.load(0, first.value, nameOf(first));
   }
 
-  async load(side, url) {
+  async load(side, url, title) {
     const pane = this.panes[side];
     pane.clear();
     pane.url = url;
@@ -66,7 +72,7 @@ class Player {
         if (!response.ok) throw new Error(String(response.status));
         const stream = await response.json();
         if (pane.url !== url) return; // another one was chosen meanwhile
-        pane.show(stream, url);
+        pane.show(stream, url, title);
       } catch {
         if (pane.url === url) pane.fail();
         return;
@@ -174,8 +180,9 @@ class Pane {
     this.node.querySelector("[data-place]").textContent = say("replay.failed");
   }
 
-  show(stream, url) {
+  show(stream, url, title) {
     this.stream = stream;
+    this.node.querySelector("[data-title]").textContent = title;
     this.count = -1;
     this.node.hidden = false;
     this.node.querySelector("[data-download]").href = url.replace(/replay$/, "frames");
