@@ -35,8 +35,8 @@ def test_cost_in_words_and_numbers() -> None:
     plot = cost_plot([small, large], [(large[0], 1200)])
     assert plot is not None
     assert plot.sentence == (
-        "Measured runs: 4. By your first round, TTFT grows by 4.50 ms a prompt token; the fastest run with 300 tokens took "
-        f"1,300{NBSP}ms."
+        "Measured runs: 4. By your first round, TTFT grows by 4.50 ms a prompt token; the fastest run with "
+        f"300 tokens took 1,300{NBSP}ms."
     )
     assert plot.data["said"] == [{"n": 300, "ms": 1200}]
     assert plot.data["line"] == [{"n": 0, "ms": -50}, {"n": 300, "ms": 1300}]

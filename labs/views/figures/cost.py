@@ -59,8 +59,8 @@ def _sentence(every: Sequence[Size], line: Line | None) -> str:
     if line is None:
         return _("Measured runs: %(count)s. The fastest with %(n)s prompt tokens took %(fastest)s.") % places
     return _(
-        "Measured runs: %(count)s. By your first round, TTFT grows by %(slope)s ms a prompt token; the fastest run with %(n)s "
-        "tokens took %(fastest)s."
+        "Measured runs: %(count)s. By your first round, TTFT grows by %(slope)s ms a prompt token; the fastest run "
+        "with %(n)s tokens took %(fastest)s."
     ) % {**places, "slope": f"{line.slope:.2f}"}
 
 
