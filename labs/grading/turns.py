@@ -58,11 +58,6 @@ def first_sentence_tokens(turn: Recording) -> int | None:
     return tokens_to_sentence(pieces, 1, ended=ended(turn))
 
 
-def first_sentence(turn: Recording) -> str | None:
-    end = turn.figures.first_sentence_end
-    return None if end is None else turn.figures.text[:end].strip()
-
-
 def sentence_fault(run: RunRecord, turns: Sequence[Recording], cap: int) -> Fault | None:
     """A cap of 48 tokens or more that is still too low says nothing about the student."""
     silent = [str(i) for i, turn in enumerate(turns, 1) if turn.figures.first_sentence_end is None]

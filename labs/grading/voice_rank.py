@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labs.grading.turns import first_sentence, first_sentence_tokens
+from labs.grading.turns import first_sentence_tokens
 from labs.measure.plan import OUTPUT_MS_PER_TOKEN, PROMPT_MS_PER_TOKEN
 from labs.measure.recording import Recording
 
@@ -39,16 +39,15 @@ def says_enough(sentence: str) -> bool:
     return len(_WORD.findall(sentence)) >= LEAST_WORDS
 
 
-def may_rank(sentences: Sequence[str | None]) -> bool:
+def may_rank(sentences: Sequence[str]) -> bool:
     """Every turn has a first sentence that says enough, and no two turns say the same."""
-    said = [" ".join(_WORD.findall(sentence.casefold())) for sentence in sentences if sentence is not None]
-    enough = all(sentence is not None and says_enough(sentence) for sentence in sentences)
-    return bool(said) and enough and len(set(said)) == len(sentences)
+    said = {" ".join(_WORD.findall(sentence.casefold())) for sentence in sentences}
+    return bool(said) and all(map(says_enough, sentences)) and len(said) == len(sentences)
 
 
 def cost_ms(turns: Sequence[Recording], pace: Pace) -> float | None:
     """The ranked value of a whole conversation; None where it may not rank, or a count is missing."""
-    if not may_rank([first_sentence(turn) for turn in turns]):
+    if not may_rank([turn.figures.first_sentence for turn in turns]):
         return None
     total = 0.0
     for turn in turns:

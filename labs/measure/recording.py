@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from labs.measure.sentences.thinking import without_thoughts
 from labs.text import Json
 
 StreamEnd = Literal[
@@ -91,6 +92,12 @@ class Figures:
     def ttft_us(self) -> int | None:
         """First visible content minus sent (DESIGN 2): the role frame, pings and progress never count."""
         return self.first_token_us
+
+    @property
+    def first_sentence(self) -> str:
+        """What a voice says first, without thoughts; "" where no sentence was certain."""
+        end = self.first_sentence_end
+        return "" if end is None else without_thoughts(self.text[:end]).strip()
 
     def to_json(self) -> Json:
         return asdict(self)

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
@@ -25,68 +24,20 @@ from labs.grading.voice_rank import Pace, turn_ms
 from labs.measure.plan import Ask, Get, Plan
 from labs.measure.recording import Recording, RunRecord
 from labs.steps import talk, talk_tables
-from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
+from labs.steps.base import Example, Exhibit, Round, Seen, Step
 from labs.steps.claims import voice_turn as claims
-from labs.steps.fields import BlockOrder, MaxTokensField, MsField, TokensField
 from labs.steps.prompts import as_text
 from labs.steps.talk import TURNS, Layout, Talk
-from labs.steps.talk_fields import RidingField, StyleLine, riding_of
+from labs.steps.talk_fields import riding_of
+from labs.steps.talk_forms import DesignForm, MouthForm
 from labs.text import N_, Json
 
 KEYS = tuple(f"turn-{turn}" for turn in TURNS)
 REFERENCES = tuple(f"reference-{turn}" for turn in TURNS)
 MOUTH_SLACK_MS = 1.0
 PACE = Pace()
-TITLES = {
-    talk.STYLE: _("Your style line"),
-    talk.DOCS: _("The documents that ride with the turn"),
-    talk.EARLIER: _("The earlier turns: questions and replies"),
-    talk.CLOCK: _("The clock line"),
-    talk.QUESTION: _("The question of the turn"),
-}
 NO_TOKENS = Fault(N_("The server did not give the tokens of the prompts, so they cannot be compared."))
 TEMPLATE_DROPS = Fault(N_("The server's template did not carry every text into the prompt word by word."))
-
-
-class DesignForm(StepForm):
-    def build(self) -> None:
-        drawn = Talk.of(self.challenge)
-        shown = talk.reference(drawn).parts(drawn, 1)
-        self.fields["order"] = BlockOrder(
-            {
-                block: (TITLES[block], shown.get(block, ""))
-                for block in (talk.CLOCK, talk.STYLE, talk.DOCS, talk.EARLIER, talk.QUESTION)
-            },
-            label=_("Order the blocks of every turn's prompt."),
-            help_text=_("The question must stand behind the earlier turns; all else is yours."),
-        )
-        self.fields["riding"] = RidingField(
-            {key: talk.TITLES[key] for key in drawn.documents},
-            TURNS,
-            label=_("Which documents ride with which turn?"),
-        )
-        self.fields["style"] = StyleLine(label=_("Your style line, at most 200 characters"))
-        self.fields["max_tokens"] = MaxTokensField(label=_("The cap: max_tokens of every turn (8 to 64)"))
-        self.fields["sentences"] = forms.IntegerField(
-            min_value=1,
-            max_value=5,
-            initial=3,
-            label=_("The clip: how many sentences may the voice say (1 to 5)?"),
-            help_text=_("What comes after is dropped before it is spoken. Not marked."),
-            error_messages={
-                "required": _("Write a number of sentences."),
-                "invalid": _("Write a whole number."),
-            },
-        )
-        self.fields["guess"] = TokensField(
-            label=_("How many prompt tokens will turns 2 to 5 compute, all together?")
-        )
-
-    def clean_order(self) -> list[str]:
-        order: list[str] = self.cleaned_data["order"]
-        if order.index(talk.QUESTION) < order.index(talk.EARLIER):
-            raise forms.ValidationError(_("The question must stand behind the earlier turns."))
-        return order
 
 
 class Design(Round):
@@ -222,17 +173,6 @@ class Design(Round):
                 "rule": N_("the first sentence, by the graded rule, ends before max_tokens").to_json(),
                 "limit": {"tokens": cap},
             },
-        )
-
-
-class MouthForm(StepForm):
-    def build(self) -> None:
-        self.fields["mouth_ms"] = MsField(
-            label=_(
-                "Take 4.5 ms for a prompt token that is computed and 9 ms for a token that is written: after how many "
-                "milliseconds may the voice start in turn %(turn)s, by these counts?"
-            )
-            % {"turn": self.challenge["turn"]}
         )
 
 

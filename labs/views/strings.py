@@ -84,6 +84,7 @@ def _panes() -> dict[str, str]:
         "time.axis": _("ms since sent"),
         "time.headers": _("headers"),
         "time.first": _("first token"),
+        "time.sentence": _("first sentence"),
         "time.cut": _("cut"),
         "time.idle": _("slot idle"),
         "time.reading": _("until the first token"),

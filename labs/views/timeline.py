@@ -23,6 +23,7 @@ def _marks(recording: Recording) -> dict[str, int]:
     marks = {
         "headers": figures.headers_us,
         "first": figures.first_token_us,
+        "sentence": figures.first_sentence_us,
         "last": figures.last_token_us,
         "cut": recording.closed_us if figures.end in ("cut", "held") else None,
         "idle": recording.idle_us,

@@ -47,6 +47,10 @@ export class Lanes {
     row.ticks.push(at_us);
   }
 
+  sentence({ key, at_us }) {
+    this.reach(key, at_us).marks.sentence = at_us;
+  }
+
   slot({ key, at_us, busy }) {
     const row = this.rows.get(key);
     if (!row || busy || row.marks.cut === undefined) return;

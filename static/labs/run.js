@@ -2,6 +2,7 @@
 import { alarm, announce } from "./announce.js";
 import { Lanes } from "./lanes.js";
 import { Link } from "./link.js";
+import { speakLive } from "./listen.js";
 import { Notices } from "./notice.js";
 import { StatusLine } from "./status.js";
 import { swapFrom } from "./swap.js";
@@ -96,6 +97,11 @@ export class RunPanel {
     this.lanes.tokens(event);
     this.panes.add(event.key, event.text);
     this.status.act("streaming");
+  }
+
+  on_first_sentence(event) {
+    this.lanes.sentence(event);
+    speakLive(event.text);
   }
 
   on_slot(event) {

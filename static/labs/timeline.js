@@ -30,7 +30,7 @@ export function draw(host, rows) {
 
 function lane(svg, row, top, x) {
   const bar = top + 17;
-  const { headers, first, last, cut, idle, end } = row.marks;
+  const { headers, first, sentence, last, cut, idle, end } = row.marks;
   const until = first ?? end ?? cut ?? row.at;
   label(svg, 0, top + 12, row.title);
   rect(svg, "reading", 0, x(until), bar);
@@ -40,6 +40,7 @@ function lane(svg, row, top, x) {
   for (let i = 0; i < row.ticks.length; i += step) line(svg, "token", x(row.ticks[i]), bar, BAR_PX);
   if (headers !== undefined) line(svg, "headers", x(headers), bar, BAR_PX);
   if (first !== undefined) line(svg, "first", x(first), bar - 2, BAR_PX + 4);
+  if (sentence !== undefined) line(svg, "sentence", x(sentence), bar - 3, BAR_PX + 6);
   if (cut !== undefined) line(svg, "cut", x(cut), bar - 3, BAR_PX + 6);
   if (idle !== undefined) svg.append(make("circle", { class: "idle", cx: x(idle), cy: bar + BAR_PX / 2, r: 4 }));
 }
@@ -55,7 +56,7 @@ function grid(svg, at, height, us, part) {
 function legend() {
   const list = document.createElement("ul");
   list.className = "legend";
-  const kinds = { reading: "time.reading", writing: "time.writing", headers: "time.headers", cut: "time.cut", idle: "time.idle" };
+  const kinds = { reading: "time.reading", writing: "time.writing", headers: "time.headers", sentence: "time.sentence", cut: "time.cut", idle: "time.idle" };
   for (const [kind, name] of Object.entries(kinds)) {
     const item = document.createElement("li");
     const svg = make("svg", { viewBox: "0 0 14 12", "aria-hidden": "true" });

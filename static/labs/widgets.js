@@ -1,7 +1,9 @@
 // What makes the form fields nicer; without it all of them work.
+import { wireListen } from "./listen.js";
 import { say } from "./text.js";
 
 export function wireWidgets(root = document) {
+  wireListen(root);
   for (const form of root.querySelectorAll("form[data-once]")) {
     const fields = [...form.querySelectorAll("[data-when], [when]")];
     if (!fields.length) continue;

@@ -33,7 +33,7 @@ def test_four_words_or_twelve_korean_letters_say_enough(sentence: str, enough: b
 def test_no_two_turns_may_say_the_same() -> None:
     assert may_rank(["It opens at nine.", "It closes at six."])
     assert not may_rank(["It opens at nine.", "it  opens at NINE!"])
-    assert not may_rank(["It opens at nine.", None])
+    assert not may_rank(["It opens at nine.", ""])
     assert not may_rank([])
 
 

@@ -16,7 +16,8 @@ from labs.steps.base import Seen
 from labs.steps.examples import play
 from labs.steps.examples.server import SANE
 from labs.steps.fields import as_post
-from labs.steps.voice_turn import KEYS, Design, DesignForm, VoiceTurn
+from labs.steps.talk_forms import DesignForm
+from labs.steps.voice_turn import KEYS, Design, VoiceTurn
 
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 STYLE, DOCS, EARLIER, CLOCK, QUESTION = talk.BLOCKS
@@ -125,7 +126,7 @@ CHALLENGE = Design().challenge(random.Random(1), Seen())
 def test_a_style_line_that_cannot_stand_in_a_prompt_says_why(line: str, says: str) -> None:
     form = _form(CHALLENGE, style=line)
     assert list(form.errors) == ["style"]
-    assert says in " ".join(form.errors["style"])
+    assert says in str(form.errors["style"])
 
 
 @pytest.mark.parametrize("line", ["", "x" * 200, "한 문장으로 짧게 답하세요. 🙂", 'Say "no" & don\'t; 100%!'])
