@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import timedelta
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Model, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -22,29 +24,41 @@ from labs.steps import all_steps
 
 log = logging.getLogger(__name__)
 
+Row = TypeVar("Row", bound=Model)
+
 PROBE_EVERY_S = 10
 
 
 def sweep_once() -> None:
-    """One pass. Each repair is a transaction of its own, so one that fails does not stop the others."""
-    for lease in Lease.objects.filter(expires_at__lt=Now()).exclude(holder=""):
-        end_lost(lease)
-    for run in Run.objects.filter(outcome=Run.Outcome.NONE, lease__isnull=True, started_at__lt=_before(5)):
-        end_orphan(run)
-    for attempt in Attempt.objects.filter(
-        state=State.OPEN, changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)
-    ):
-        expire_open(attempt)
-    for attempt in Attempt.objects.filter(
-        state=State.QUEUED, changed_at__lt=_before(settings.LABHUB_QUEUED_S)
-    ):
-        expire_queued(attempt)
+    """One pass. Each repair stands alone: one that fails is logged, and the others and the wake-ups still come."""
+    _each(Lease.objects.filter(expires_at__lt=Now()).exclude(holder=""), end_lost)
+    _each(
+        Run.objects.filter(outcome=Run.Outcome.NONE, lease__isnull=True, started_at__lt=_before(5)),
+        end_orphan,
+    )
+    _each(
+        Attempt.objects.filter(state=State.OPEN, changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)),
+        expire_open,
+    )
+    # Not by `changed_at`: being put back by a busy server again and again is waiting as well.
+    _each(
+        Attempt.objects.filter(state=State.QUEUED, queued_at__lt=_before(settings.LABHUB_QUEUED_S)),
+        expire_queued,
+    )
     from labs.tasks import drive, probe_endpoints  # tasks imports the actions
 
     if waiting().exists():
         wake(drive)
     if Endpoint.objects.filter(Q(probed_at__isnull=True) | Q(probed_at__lt=_before(PROBE_EVERY_S))).exists():
         wake(probe_endpoints)
+
+
+def _each(found: QuerySet[Row], repair: Callable[[Row], None]) -> None:
+    for row in found:
+        try:
+            repair(row)
+        except Exception:
+            log.exception("sweep: %s of %s %s failed", repair.__name__, type(row).__name__, row.pk)
 
 
 def end_lost(lease: Lease) -> None:
@@ -80,17 +94,28 @@ def _end_run(run: Run) -> None:
 def expire_open(attempt: Attempt) -> None:
     """The student never came back: what was recorded is graded; without a run nothing is charged."""
     step = all_steps().get(attempt.step)
+    seen = seen_of(attempt)
+    if step is None or not any(round_.run for round_ in seen.values()):
+        _give_up(attempt, State.CANCELLED, Reason.TIME_LIMIT)
+        return
+    try:
+        checks = list(step.grade(seen))
+    except Exception:  # a fault of ours; without an end this attempt would come again at every sweep
+        log.exception("grading %s at its end failed", attempt)
+        _give_up(attempt, State.ERRORED, Reason.GRADER_ERROR)
+        return
     with transaction.atomic():
-        seen = seen_of(attempt)
-        if step is not None and any(round_.run for round_ in seen.values()):
-            close_graded(attempt, State.OPEN, step, step.grade(seen))
-        elif move(attempt, State.OPEN, State.CANCELLED, reason=Reason.TIME_LIMIT):
-            refund(attempt)
+        close_graded(attempt, State.OPEN, step, checks)
 
 
 def expire_queued(attempt: Attempt) -> None:
+    _give_up(attempt, State.ERRORED, Reason.ENDPOINT_DOWN)
+
+
+def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:
+    """From where the attempt was found, at no cost."""
     with transaction.atomic():
-        if move(attempt, State.QUEUED, State.ERRORED, reason=Reason.ENDPOINT_DOWN):
+        if move(attempt, State(attempt.state), after, reason=reason):
             refund(attempt)
 
 

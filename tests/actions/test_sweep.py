@@ -10,9 +10,19 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from labs.actions.claim import claim_next
-from labs.actions.finish import finish
+from labs.actions.finish import finish, put_back
 from labs.actions.sweep import sweep_once
-from labs.models import Attempt, AttemptCount, Endpoint, GradeEvent, Lease, Run, State
+from labs.models import (
+    Attempt,
+    AttemptCount,
+    Course,
+    Endpoint,
+    GradeEvent,
+    Lease,
+    Run,
+    State,
+    StoredRecording,
+)
 from tests.actions.conftest import Submit
 from tests.actions.toy import drive
 
@@ -101,6 +111,58 @@ def test_nobody_waits_for_ever(kim: User, post: Submit, settings: LazySettings) 
     attempt.refresh_from_db()
     assert (attempt.state, attempt.reason) == (State.ERRORED, "endpoint_down")
     assert AttemptCount.objects.get(user=kim).charged == 0
+
+
+def test_a_server_that_is_never_idle_does_not_make_one_wait_for_ever(
+    kim: User, post: Submit, settings: LazySettings
+) -> None:
+    """Each put-back changes the attempt, so its time in the queue counts and not that of its last change."""
+    attempt = post(kim)
+    Attempt.objects.update(queued_at=timezone.now() - timedelta(seconds=60))
+    held = claim_next("w")
+    assert held is not None
+    put_back(held, "the slots did not fall idle")
+    settings.LABHUB_QUEUED_S = 30
+    sweep_once()
+    attempt.refresh_from_db()
+    assert attempt.state == State.ERRORED
+
+
+def test_a_grader_that_fails_ends_the_attempt_and_stops_no_other_repair(
+    kim: User, lee: User, post: Submit, settings: LazySettings, no_broker: list[str]
+) -> None:
+    broken, waiting = post(kim), post(lee)
+    held = claim_next("w")
+    assert held is not None
+    finish(held, drive())
+    recorded = StoredRecording.objects.get()
+    recorded.data["figures"]["text"] = "crash"
+    recorded.save()
+    settings.LABHUB_OPEN_ATTEMPT_S = -1
+    sweep_once()
+    broken.refresh_from_db()
+    assert (broken.state, broken.reason) == (State.ERRORED, "grader_error")
+    assert AttemptCount.objects.get(user=kim).charged == 0
+    assert "labs.tasks.drive" in no_broker, "somebody else still waits, and the wake-up comes"
+    assert Attempt.objects.get(pk=waiting.pk).state == State.QUEUED
+
+
+def test_a_repair_that_fails_stops_neither_the_others_nor_the_wake_ups(
+    kim: User, post: Submit, no_broker: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(kim)
+    Attempt.objects.create(
+        course=Course.objects.get(),
+        user=User.objects.create_user("gone"),
+        step="toy",
+        step_version=1,
+        seed_number=0,
+        state=State.OPEN,
+        changed_at=timezone.now() - timedelta(days=30),
+    )
+    monkeypatch.setattr("labs.actions.sweep.seen_of", lambda attempt: 1 / 0)
+    sweep_once()
+    assert "labs.tasks.drive" in no_broker
 
 
 def test_wake_ups_are_repeated_while_somebody_waits(kim: User, post: Submit, no_broker: list[str]) -> None:
