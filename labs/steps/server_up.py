@@ -172,7 +172,7 @@ class Read(Round):
         yield claims.LIMIT.settle(
             None,
             answers["limit_mib"] == DEFAULT_LIMIT_MIB,
-            N_("Right: 8,192 MiB, four times what the client's pod has."),
+            N_("Right: 8,192 MiB, four times what LabHub's pod has."),
             N_(
                 "You said %(said)s MiB. The page names the limit that holds where nobody sets one.",
                 said=answers["limit_mib"],

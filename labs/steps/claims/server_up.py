@@ -52,7 +52,7 @@ LIMIT = Claim(
     N_("Its limit, where nobody sets one"),
     1,
     (
-        N_("The page gives it in MiB, beside the memory of the client's pod."),
+        N_("The page gives it in MiB, beside the memory of LabHub's pod."),
         N_("It is 8 GiB. How many MiB is that?"),
     ),
 )

@@ -47,9 +47,9 @@ def cost_plot(
             ("median", _("median")),
             ("said", _("your prediction")),
             ("line", _("line of your first round")),
-            ("client", _("the client's server")),
+            ("client", _("LabHub's server")),
         ],
-        note=_("The client's figures: 35 tokens 127 ms, 258 tokens 801 ms, on their machine."),
+        note=_("LabHub's figures: 35 tokens 127 ms, 258 tokens 801 ms, on their machine."),
     )
 
 
