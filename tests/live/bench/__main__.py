@@ -34,6 +34,7 @@ SCENES = [
     Scene("30 streams, 1 socket each", 30, 30, 2.0, 10.0),
 ]
 WEB_CORES = 0.6
+WIDTHS = (8, 8, 8, 8, 6, 7, 11, 7)
 
 
 def main() -> int:
@@ -59,9 +60,8 @@ def main() -> int:
                 f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
             )
             print(f"{options.seconds:g} s at {options.rate:g} tokens/s a stream\n")
-            print(
-                f"{'':28}{'p50 ms':>8}{'p99 ms':>8}{'max ms':>8}{'sent':>8}{'lost':>6}{'order':>7}{'web cores':>11}{'all':>7}"
-            )
+            heads = ("p50 ms", "p99 ms", "max ms", "sent", "lost", "order", "web cores", "all")
+            print(" " * 28 + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS, strict=True)))
             missed = 0
             for scene in SCENES:
                 with Daphne(directory, environ) as daphne:
