@@ -68,7 +68,13 @@ function reuse({ bars }, axes, width) {
     x: { label: axes.x, labelOffset: 42, domain: [0, longest / share], grid: true, ticks: 4 },
     y: { axis: null, domain: bars.map((bar) => bar.key) },
     marks: [
-      Plot.axisY({ tickSize: 0, tickFormat: (key) => bars.find((bar) => bar.key === key).title, lineWidth: names / 12, textOverflow: "ellipsis" }),
+      Plot.axisY({
+        label: null,
+        tickSize: 0,
+        tickFormat: (key) => bars.find((bar) => bar.key === key).title,
+        lineWidth: names / 14,
+        textOverflow: "ellipsis",
+      }),
       Plot.barX(bars, { x: "ms", y: "key", fill: (bar) => (bar.warm ? "var(--ph-rest)" : "var(--ph-prefill)"), rx: 2 }),
       Plot.text(bars, { x: "ms", y: "key", text: "label", textAnchor: "start", dx: 6, fill: INK }),
       Plot.ruleX([0]),

@@ -166,18 +166,21 @@ class ShownAttempt:
         return sum(s.check.points for s in self.checks if s.check.verdict is Verdict.INCONCLUSIVE)
 
     @cached_property
+    def _rows(self) -> list[Round]:
+        return list(self.attempt.rounds.all())
+
+    @cached_property
     def rounds(self) -> list[ShownRound]:
-        rows = list(self.attempt.rounds.all())
         runs: dict[int, list[Run]] = {}
         for run in self._runs():
             runs.setdefault(run.round_id, []).append(run)
-        return [self._round(row, runs.get(row.pk, [])) for row in rows]
+        return [self._round(row, runs.get(row.pk, [])) for row in self._rows]
 
     @cached_property
     def _ran(self) -> list[RanRound]:
         names = {
             row.key: {key: words.say(title) for key, title in _titles(row.plan).items()}
-            for row in self.attempt.rounds.all()
+            for row in self._rows
         }
         return [
             RanRound(key, number, locked.run, names.get(key, {}))

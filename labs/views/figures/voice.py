@@ -27,6 +27,7 @@ LANES = (
     ("asr", N_("ASR (modelled)")),
     ("model", N_("model (measured)")),
     ("tts", N_("TTS (modelled)")),
+    ("opens", N_("the mouth opens")),
 )
 
 
@@ -89,6 +90,8 @@ def _lane(turn: _Turn, longest_ms: int) -> VoiceLane:
         bar(stretch.lane, stretch.start_ms, stretch.end_ms, longest_ms, ms(stretch.end_ms - stretch.start_ms))
         for stretch in turn.timeline.stretches
     ]
+    opens_ms = turn.timeline.opens_ms
+    bars.append(bar("opens", opens_ms, opens_ms, longest_ms, _("the mouth opens")))
     return VoiceLane(turn.title, bars, seconds_short(turn.timeline.opens_ms), turn.whose)
 
 
