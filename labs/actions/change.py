@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Now
 
-from labs.models import TERMINAL, Attempt, AttemptCount, State
+from labs.models import TERMINAL, Attempt, AttemptCount, State, StoredRecording
 
 
 def move(attempt: Attempt, before: State, after: State, **fields: Any) -> bool:
@@ -21,6 +21,21 @@ def move(attempt: Attempt, before: State, after: State, **fields: Any) -> bool:
         state=after, version=F("version") + 1, changed_at=Now(), **fields
     )
     return changed == 1
+
+
+def stop(attempt: Attempt, before: State) -> bool:
+    """Ends a stopped attempt: free before its first token, counted after it (DESIGN 4). False as for `move`.
+
+    An accepted run counts as well, for some rounds ask nothing of the model and yet show their result.
+    """
+    if not move(attempt, before, State.CANCELLED):
+        return False
+    recordings = StoredRecording.objects.filter(run__attempt=attempt)
+    first_tokens_us = recordings.values_list("data__figures__first_token_us", flat=True)
+    accepted = attempt.rounds.filter(accepted_run__isnull=False)
+    if all(at_us is None for at_us in first_tokens_us) and not accepted.exists():
+        refund(attempt)
+    return True
 
 
 def refund(attempt: Attempt) -> None:

@@ -89,7 +89,6 @@ def execute(claim: Claim) -> None:
                 record=RunRecord(recordings={}),
                 outcome="errored",
                 reason="worker_lost",
-                first_token_seen=False,
                 detail=repr(error),
             )
         finally:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
 
-from labs.actions.change import move, refund
+from labs.actions.change import move, refund, stop
 from labs.actions.claim import Claim, release
 from labs.actions.grade import close_graded, is_open
 from labs.grading.checks import Check
@@ -60,7 +61,7 @@ def finish(claim: Claim, drive: Drive) -> bool:
     try:
         with transaction.atomic():
             _store(claim, drive, outcome, reason, detail)
-            _settle(claim, step, outcome, reason, checks, first_token_seen=drive.first_token_seen)
+            _settle(claim, step, outcome, reason, checks)
     except _Stale:
         log.warning(
             "late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token
@@ -108,25 +109,20 @@ def _store(claim: Claim, drive: Drive, outcome: Run.Outcome, reason: Reason, det
 
 
 def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **fields: object) -> None:
+    # Lease, run, attempt: the sweep and the claim take them in this order too, so nobody waits in a circle.
+    if not release(claim.run):
+        raise _Stale
     ended = Run.objects.filter(pk=claim.run.pk, outcome=Run.Outcome.NONE).update(
         outcome=outcome, reason=reason, detail=detail[:500], ended_at=Now(), **fields
     )
-    if not ended or not release(claim.run):
+    if not ended:
         raise _Stale
 
 
-def _settle(
-    claim: Claim,
-    step: Step,
-    outcome: Run.Outcome,
-    reason: Reason,
-    checks: list[Check],
-    *,
-    first_token_seen: bool,
-) -> None:
+def _settle(claim: Claim, step: Step, outcome: Run.Outcome, reason: Reason, checks: list[Check]) -> None:
     attempt = claim.attempt
     if attempt_is_cancelled(attempt) or outcome is Run.Outcome.CANCELLED:
-        end_cancelled(attempt, claim.round, charged=first_token_seen)
+        end_cancelled(attempt)
         return
     again = runs_so_far(claim.round) < MOST_RUNS
     match outcome:
@@ -142,10 +138,8 @@ def _accept(claim: Claim, step: Step, checks: list[Check]) -> None:
     """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
     Round.objects.filter(pk=claim.round.pk).update(accepted_run=claim.run)
     if claim.round.number < len(step.rounds):
-        moved = move(claim.attempt, State.RUNNING, State.OPEN)
-    else:
-        moved = close_graded(claim.attempt, State.RUNNING, step, checks)
-    if not moved:
+        _wait(claim.attempt, State.OPEN)
+    elif not close_graded(claim.attempt, State.RUNNING, step, checks):
         raise _Stale
 
 
@@ -158,12 +152,9 @@ def attempt_is_cancelled(attempt: Attempt) -> bool:
     return Attempt.objects.filter(pk=attempt.pk, cancel_requested=True).exists()
 
 
-def end_cancelled(attempt: Attempt, round_: Round, *, charged: bool) -> None:
-    """Free before the first token of the attempt, counted after it."""
-    if not move(attempt, State.RUNNING, State.CANCELLED):
+def end_cancelled(attempt: Attempt) -> None:
+    if not stop(attempt, State.RUNNING):
         raise _Stale
-    if not charged and round_.number == 1:
-        refund(attempt)
 
 
 def end_or_repeat(attempt: Attempt, reason: Reason, *, again: bool) -> None:
@@ -178,17 +169,15 @@ def end_or_repeat(attempt: Attempt, reason: Reason, *, again: bool) -> None:
 
 def _requeue(attempt: Attempt) -> None:
     """Back to the head of the queue: `queued_at` stays, and those behind are told (`returned`)."""
-    if not move(
-        attempt,
-        State.RUNNING,
-        State.QUEUED,
-        returned=True,
-        not_before=Now() + timedelta(seconds=RETURN_AFTER_S),
-    ):
+    _wait(attempt, State.QUEUED, returned=True, not_before=Now() + timedelta(seconds=RETURN_AFTER_S))
+
+
+def _wait(attempt: Attempt, after: State, **fields: Any) -> None:
+    """From running to a state that waits. A Stop that came meanwhile has been set by now, and must not wait too."""
+    if not move(attempt, State.RUNNING, after, **fields):
         raise _Stale
-    # A Stop that came while the run was being put back must not wait for another run.
-    if attempt_is_cancelled(attempt) and move(attempt, State.QUEUED, State.CANCELLED):
-        refund(attempt)
+    if attempt_is_cancelled(attempt):
+        stop(attempt, after)
 
 
 def endpoint_is(endpoint: Endpoint, state: Endpoint.State, detail: str) -> None:

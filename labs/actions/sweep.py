@@ -86,7 +86,7 @@ def _end_run(run: Run) -> None:
         return
     log.warning("run %s of %s lost its worker %s", run.number, attempt, run.worker)
     if attempt.cancel_requested:
-        end_cancelled(attempt, run.round, charged=False)
+        end_cancelled(attempt)
     else:
         end_or_repeat(attempt, Reason.WORKER_LOST, again=runs_so_far(run.round) < MOST_RUNS)
 

@@ -107,13 +107,7 @@ class Driver:
                 execution.close()
         if execution is not None:
             record = replace(record, recordings=self._finished(execution, record.server))
-        return Drive(
-            replace(record, note=detail),
-            outcome,
-            reason,
-            execution is not None and execution.first_token_seen,
-            detail,
-        )
+        return Drive(replace(record, note=detail), outcome, reason, detail)
 
     def _counters(self) -> Metrics | None:
         """None where there are none, or none that came in time: then nobody can tell, which is no fault."""

@@ -26,7 +26,6 @@ class Execution:
         self._prompts = prompts
         self._found: dict[str, Recording] = {}
         self._holdings: list[Holding] = []
-        self.first_token_seen = False
 
     @property
     def recordings(self) -> dict[str, Recording]:
@@ -165,7 +164,6 @@ class Execution:
         recording = asking.recording()
         self._found[asking.ask.key] = recording
         figures = recording.figures
-        self.first_token_seen = self.first_token_seen or figures.first_token_us is not None
         self._context.emit(
             "recorded",
             {

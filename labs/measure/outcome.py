@@ -26,14 +26,12 @@ Reason = Literal[
 class Drive:
     """One execution of a plan. `record` holds what there is, whatever the outcome.
 
-    `first_token_seen`: some ask wrote visible text, so a cancel after it counts as a try.
     `detail` is a plain English line for the log and the run's note; "" where all went well.
     """
 
     record: RunRecord
     outcome: Outcome
     reason: Reason
-    first_token_seen: bool
     detail: str = ""
 
 

@@ -1,18 +1,20 @@
-"""Claiming and finishing: fencing, repeats within their budget, Stop races, and who pays."""
+"""Claiming and finishing: fencing, repeats within their budget, and who pays."""
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labs.actions.cancel import cancel
-from labs.actions.claim import Claim, claim_next, extend
+from labs.actions.claim import claim_next, extend
 from labs.actions.finish import finish, put_back
+from labs.actions.sweep import end_lost
 from labs.models import (
-    Attempt,
     AttemptCount,
     Endpoint,
     Grade,
@@ -23,24 +25,10 @@ from labs.models import (
     StoredRecording,
 )
 from tests.actions.conftest import Submit
+from tests.actions.rows import charged, claim, fresh
 from tests.actions.toy import drive
 
 pytestmark = pytest.mark.usefixtures("endpoint")
-
-
-def claim() -> Claim:
-    Attempt.objects.update(not_before=None)
-    got = claim_next("w")
-    assert got is not None
-    return got
-
-
-def fresh(attempt: Attempt) -> Attempt:
-    return Attempt.objects.get(pk=attempt.pk)
-
-
-def charged(user: User) -> int:
-    return AttemptCount.objects.get(user=user).charged
 
 
 def test_first_come_first_served_on_one_endpoint(kim: User, lee: User, post: Submit) -> None:
@@ -190,45 +178,16 @@ def test_put_back_is_uncounted(kim: User, post: Submit) -> None:
     assert fresh(attempt).state == State.QUEUED, "the four that sent nothing do not count towards three"
 
 
-def test_leaving_the_queue_is_free(kim: User, post: Submit) -> None:
-    attempt = cancel(post(kim))
-    assert attempt.state == State.CANCELLED
-    assert charged(kim) == 0
-    assert claim_next("w") is None
-
-
-@pytest.mark.parametrize(("token_seen", "cost"), [(False, 0), (True, 1)])
-def test_stop_while_running_is_free_before_the_first_token(
-    kim: User, post: Submit, token_seen: bool, cost: int
-) -> None:
-    attempt = post(kim)
+def test_lease_run_and_attempt_are_locked_in_one_order(kim: User, post: Submit) -> None:
+    """Postgres ends one of two transactions that take them in different orders."""
+    post(kim)
     held = claim()
-    assert cancel(attempt).state == State.RUNNING, "only the worker ends it"
-    finish(held, drive("cancelled", token_seen=token_seen))
-    assert fresh(attempt).state == State.CANCELLED
-    assert charged(kim) == cost
-
-
-def test_stop_beats_a_finish_that_did_not_see_it(kim: User, post: Submit) -> None:
-    attempt = post(kim)
-    held = claim()
-    cancel(attempt)
-    finish(held, drive("recorded"))
-    assert fresh(attempt).state == State.CANCELLED
-
-
-def test_stop_after_the_end_changes_nothing(kim: User, post: Submit) -> None:
-    attempt = post(kim)
-    finish(claim(), drive("errored", reason="rejected_by_server"))
-    before = fresh(attempt).version
-    assert cancel(attempt).state == State.ERRORED
-    assert fresh(attempt).version == before
-
-
-def test_stop_while_a_run_is_put_back_does_not_wait_for_another(kim: User, post: Submit) -> None:
-    attempt = post(kim)
-    held = claim()
-    cancel(attempt)
-    put_back(held)
-    assert fresh(attempt).state == State.CANCELLED
-    assert charged(kim) == 0
+    with CaptureQueriesContext(connection) as by_worker:
+        finish(held, drive("disturbed", reason="slot_disturbed"))
+    claim()
+    Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    with CaptureQueriesContext(connection) as by_sweep:
+        end_lost(Lease.objects.get())
+    for queries in (by_worker, by_sweep):
+        tables = re.findall(r'UPDATE "labs_(\w+)"', " ".join(q["sql"] for q in queries))
+        assert tables[:3] == ["lease", "run", "attempt"]

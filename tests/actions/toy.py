@@ -57,10 +57,11 @@ class ToyStep(Step):
 def drive(
     outcome: str = "recorded", text: str = "right", reason: str = "", *, token_seen: bool = True
 ) -> Drive:
-    recording = Recording(key="one", kind="ask", figures=Figures(end="done", text=text))
+    first_token_us = 1000 if token_seen else None
+    figures = Figures(end="done", text=text, first_token_us=first_token_us)
+    recording = Recording(key="one", kind="ask", figures=figures)
     return Drive(
         record=RunRecord(recordings={"one": recording}),
         outcome=outcome,  # type: ignore[arg-type]
         reason=reason,  # type: ignore[arg-type]
-        first_token_seen=token_seen,
     )

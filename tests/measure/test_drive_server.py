@@ -148,7 +148,6 @@ def test_two_cuts_at_half_a_second(url: str, llama_server: EmbeddedServer) -> No
     assert reading.figures.ttft_us is None
     assert reading.figures.predicted_n is None
     assert (reading.prompt_tokens_after or 0) < reading.n
-    assert result.first_token_seen
 
 
 def test_a_queued_ask_waits_behind_a_held_one(url: str) -> None:
@@ -257,7 +256,6 @@ def test_a_cancel_from_another_thread_ends_within_a_second(url: str, phase: str)
     running.control.cancel()
     result = running.result(1.0)
     assert result.outcome == "cancelled"
-    assert result.first_token_seen is (phase == "decode")
     assert (result.record["a"].figures.ttft_us is None) is (phase == "prefill")
     with LlamaClient(url) as client:
         assert wait_idle(client, 15), "the server goes on although we left"
