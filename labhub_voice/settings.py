@@ -151,8 +151,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_DEFAULT_QUEUE = "background"
 CELERY_TASK_ROUTES = {"labs.tasks.drive": {"queue": "drive"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_TASK_TIME_LIMIT = 900
-CELERY_TASK_SOFT_TIME_LIMIT = 870
 
 # Times of the engine, in seconds. The drills shorten them.
 LABHUB_BEAT_S = env.number("LABHUB_BEAT_S", 5)
@@ -162,6 +160,7 @@ LABHUB_CANCEL_POLL_S = env.number("LABHUB_CANCEL_POLL_S", 0.1)
 LABHUB_FIRST_TOKEN_S = env.number("LABHUB_FIRST_TOKEN_S", 60)
 LABHUB_IDLE_S = env.number("LABHUB_IDLE_S", 20)
 LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
+LABHUB_RUN_S = env.number("LABHUB_RUN_S", 900)
 LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
 LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
 # Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from celery import shared_task
+from celery.worker import state
 
 from labs.actions.execute import drive_all
 from labs.actions.probe import probe_all
@@ -10,8 +11,11 @@ from labs.actions.probe import probe_all
 
 @shared_task(name="labs.tasks.drive", ignore_result=True, acks_late=False)
 def drive() -> None:
-    """Runs in the driver worker: a thread claims and executes until nothing is left."""
-    drive_all()
+    """Runs in the driver worker: a thread claims and executes until nothing is left.
+
+    Told to end, the worker waits for its threads: after the present run they claim no other.
+    """
+    drive_all(stopping=lambda: state.should_stop is not None)
 
 
 @shared_task(name="labs.tasks.probe_endpoints", ignore_result=True)

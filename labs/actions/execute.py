@@ -8,6 +8,7 @@ import random
 import socket
 import time
 import uuid
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from labs.actions.claim import Claim, claim_next
 from labs.actions.finish import endpoint_is, finish, put_back
 from labs.actions.probe import STATES
 from labs.actions.watch import Watch
-from labs.live.topics import Publisher
+from labs.live.topics import publisher
 from labs.llama.client import LlamaClient
 from labs.llama.stream import Limits
 from labs.measure.board import wait_idle
@@ -40,21 +41,16 @@ def _watch() -> Watch:
 
 
 @cache
-def _publisher() -> Publisher:
-    return Publisher(settings.REDIS_URL)
-
-
-@cache
 def _client(base_url: str, api_key: str) -> LlamaClient:
     """Kept for the life of the process: building one inside the stopwatch would cost 34 ms a request."""
     return LlamaClient(base_url, api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
 
 
-def drive_all() -> int:
-    """Claims and executes until nothing is left to claim. Returns how many runs it executed."""
+def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
+    """Claims and executes until nothing is left to claim, or `stopping`. Returns how many runs it executed."""
     done = 0
     try:
-        while claim := claim_next(WORKER):
+        while not stopping() and (claim := claim_next(WORKER)):
             execute(claim)
             done += 1
     finally:
@@ -65,10 +61,10 @@ def drive_all() -> int:
 def execute(claim: Claim) -> None:
     """One run from claim to finish. Whatever happens, the attempt ends in a right state or the sweep finds it."""
     leased_ns = time.perf_counter_ns()
-    client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
     with _watch().over(claim) as control:
-        topic = _publisher().topic(claim.attempt.pk, claim.run.number)
+        topic = publisher().topic(claim.attempt.pk, claim.run.number)
         try:
+            client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
             if (away := not_ready(client, claim.endpoint)) is not None:
                 put_back(claim, away)
                 return
@@ -96,7 +92,7 @@ def execute(claim: Claim) -> None:
         if drive.reason == Reason.ENDPOINT_DOWN.value:
             endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
-        topic.finish()
+    topic.finish()
 
 
 def last_lab_line(claim: Claim) -> str:

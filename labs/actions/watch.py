@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import close_old_connections, connection
 
 from labs.actions.claim import Claim, extend
 from labs.measure.control import Control
@@ -35,7 +35,7 @@ class Watch:
         held = _Held(claim)
         with self._lock:
             self._held[claim.run.pk] = held
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
                 self._thread.start()
         try:
@@ -51,25 +51,31 @@ class Watch:
             with self._lock:
                 held = dict(self._held)
             if not held:
+                connection.close()  # an idle worker keeps none
                 continue
             try:
                 if time.monotonic() >= next_beat:
                     self._beat(held)
                     next_beat = time.monotonic() + settings.LABHUB_BEAT_S
                 self._read_flags(held)
-            except DatabaseError as error:
-                # Away for a while: each driver stops by its own clock when its lease has run out.
-                log.warning("control thread: %s", error)
+            except Exception:
+                # Most likely the database is away; each driver stops by its own clock when its lease has run out.
+                # Whatever it was, this thread must live: without it no lease is beaten and no Stop is seen.
+                log.exception("control thread: a round failed, the next one follows")
                 close_old_connections()
 
     def _beat(self, held: dict[int, _Held]) -> None:
+        """A run over its limit is not beaten any more: where its driver hangs, the sweep ends it."""
         at = time.monotonic()
-        ours = extend(self.worker, list(held))
+        in_time = [run_id for run_id, one in held.items() if at - one.began_at < settings.LABHUB_RUN_S]
+        ours = extend(self.worker, in_time)
         for run_id, one in held.items():
             if run_id in ours:
                 one.beaten_at = at
             elif run_id in self._held:
-                log.warning("lease of run %s is lost", run_id)
+                log.warning(
+                    "lease of run %s is lost%s", run_id, "" if run_id in in_time else ": over its limit"
+                )
                 one.control.lose()
 
     def _read_flags(self, held: dict[int, _Held]) -> None:
@@ -83,7 +89,7 @@ class Watch:
 class _Held:
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
-        self.beaten_at = time.monotonic()
+        self.began_at = self.beaten_at = time.monotonic()
         self.control = Control(still_mine=self._still_mine)
 
     def _still_mine(self) -> bool:
