@@ -27,7 +27,9 @@ class StyleLine(forms.CharField):
         super().__init__(
             max_length=STYLE_CHARACTERS,
             required=False,
-            widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off", "spellcheck": "true"}),
+            widget=forms.TextInput(
+                attrs={"dir": "auto", "autocomplete": "off", "spellcheck": "true", "size": "70"}
+            ),
             error_messages={
                 "max_length": _("Write at most %(limit_value)d characters; this line has %(show_value)d.")
             },

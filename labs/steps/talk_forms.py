@@ -23,7 +23,11 @@ TITLES = {
 class DesignForm(StepForm):
     def build(self) -> None:
         drawn = Talk.of(self.challenge)
-        shown = talk.reference(drawn).parts(drawn, 1)
+        shown = {
+            **talk.reference(drawn).parts(drawn, 1),
+            talk.STYLE: str(_("What you write below.")),
+            talk.DOCS: str(_("Those that you tick below.")),
+        }
         self.fields["order"] = BlockOrder(
             {
                 block: (TITLES[block], shown.get(block, ""))

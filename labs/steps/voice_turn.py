@@ -180,19 +180,21 @@ class Mouth(Round):
     key, title, Form = "mouth", N_("When did the mouth open?"), MouthForm
 
     def challenge(self, rng: random.Random, seen: Seen) -> Json:
-        return {"turn": rng.choice(TURNS[1:])}
+        turn = rng.choice(TURNS[1:])
+        # Read from the frames, which are not kept for ever.
+        return {"turn": turn, "tokens": talk_tables.tokens_to_mouth(seen.run_of("design")[f"turn-{turn}"])}
 
     def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
         run = seen["design"].run
         return () if run is None else [talk_tables.counts([run[key] for key in KEYS])]
 
     def sample(self, challenge: Json, seen: Seen, tokens: Any = None) -> Mapping[str, Any]:
-        return {"mouth_ms": _mouth_ms(seen.run_of("design")[f"turn-{challenge['turn']}"]) or 0}
+        return {"mouth_ms": _mouth_ms(seen, challenge) or 0}
 
     def grade(self, seen: Seen) -> Iterator[Check]:
         run, said_ms = seen.run_of("design"), seen[self.key].answers["mouth_ms"]
         turn = run[f"turn-{seen[self.key].challenge['turn']}"]
-        truth_ms = _mouth_ms(turn)
+        truth_ms = _mouth_ms(seen, seen[self.key].challenge)
         yield claims.MOUTH.settle(
             first_fault(alone(run), whole(turn), None if truth_ms is not None else NO_TOKENS),
             truth_ms is not None and within(said_ms, truth_ms, MOUTH_SLACK_MS),
@@ -256,9 +258,9 @@ def _by_turn(turns: Sequence[Recording], reference: Sequence[int | None]) -> Jso
     }
 
 
-def _mouth_ms(turn: Recording) -> float | None:
-    tokens = talk_tables.tokens_to_mouth(turn)
-    prompt_n = turn.figures.prompt_n
+def _mouth_ms(seen: Seen, challenge: Json) -> float | None:
+    prompt_n = seen.run_of("design")[f"turn-{challenge['turn']}"].figures.prompt_n
+    tokens = challenge["tokens"]
     return None if tokens is None or prompt_n is None else round(turn_ms(prompt_n, tokens, PACE), 1)
 
 

@@ -12,6 +12,7 @@ from labs.steps.base import Seen, StepForm
 from labs.steps.fields import (
     NONE_OF_THESE,
     BlockOrder,
+    CharacterMark,
     ClockField,
     FramePick,
     MaxTokensField,
@@ -154,3 +155,18 @@ def test_widgets_keep_what_was_chosen_and_escape_what_they_show() -> None:
     assert '<option value="1" selected>' in shown
     assert "<script>" not in shown
     assert " &lt;b&gt;" in shown
+
+
+def test_a_place_in_a_text_is_one_of_its_characters_or_its_end() -> None:
+    class Marked(StepForm):
+        place = CharacterMark("a <b>\n")
+
+    def marked(place: str) -> Marked:
+        return Marked(MultiValueDict({"place": [place]}), challenge={}, seen=Seen())
+
+    assert [place for place in range(-1, 9) if marked(str(place)).is_valid()] == list(range(7))
+    assert list(marked("1.5").errors) == list(marked("").errors) == ["place"]
+    shown = marked("6").as_p()
+    assert shown.count('type="radio"') == 7
+    assert 'value="6" checked' in shown
+    assert "<b>" not in shown

@@ -157,3 +157,11 @@ def test_a_turn_without_any_block_in_front_has_no_system_message() -> None:
     layout = talk.Layout((EARLIER, STYLE, DOCS, CLOCK, QUESTION), {}, "")
     assert [m["role"] for m in layout.messages(drawn, 1)] == ["user"]
     assert [m["role"] for m in layout.messages(drawn, 3)] == ["user", "assistant"] * 2 + ["user"]
+
+
+def test_without_frames_everything_still_grades() -> None:
+    seen = play(VoiceTurn())
+    run = seen.run_of("design")
+    bare = {key: replace(recording, frames=()) for key, recording in run.recordings.items()}
+    seen["design"] = replace(seen["design"], run=replace(run, recordings=bare))
+    assert {check.verdict for check in by_key(seen).values()} == {PASS}
