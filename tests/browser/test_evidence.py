@@ -49,7 +49,7 @@ def test_the_diff_paints_the_prefix_and_marks_the_prediction(page: Page) -> None
     expect(sent.locator("mark", has_text="prefix ends:")).to_be_visible()
     assert sent.locator(".tok-lab > span").count() >= 6, "the lab line is told apart"
     # What is painted adds up to the number of tokens that the heading says.
-    n = int(broken.locator("h5 .num").last.inner_text())
+    n = int(broken.locator("h4 .num").last.inner_text())
     ticks = sent.locator(".ticks i").count()
     assert sent.locator(":scope > span > span").count() - sent.locator(".joined").count() + ticks == n
 

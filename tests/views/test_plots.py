@@ -92,8 +92,8 @@ def test_the_mouth_opens_earlier_with_the_first_sentence() -> None:
     voice = voice_timeline([("Mine", spoken((0.2, "One two."), (0.4, " Three"), (0.9, " four five.")))])
     assert voice is not None
     opens = {lane.title: float(lane.opens.split(NBSP)[0]) for lane in voice.lanes}
-    assert opens["the client's turn, serial"] == 3.3
-    assert opens["the client's five sentences, serial"] == 12.0
+    assert opens["LabHub's turn, serial"] == 3.3
+    assert opens["LabHub's five sentences, serial"] == 12.0
     assert opens["Mine, streaming"] < opens["Mine, serial"]
     assert all(bar.x + bar.width <= 1000 for lane in voice.lanes for bar in lane.bars)
 

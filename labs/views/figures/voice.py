@@ -64,11 +64,12 @@ def voice_timeline(asks: Sequence[tuple[str, Recording]]) -> Voice | None:
         return None
     own = [turn for title, ask in asks if ask.figures.end == "done" for turn in _own(title, ask)]
     if not own:
-        own = list(_own(*max(asks, key=lambda pair: pair[1].figures.last_token_us or 0)))
+        broken_off = [list(_own(title, ask)) for title, ask in asks]
+        own = max(broken_off, key=lambda turns: turns[0].timeline.stretches[-1].end_ms if turns else 0)
     five = client_sentences(5)
     turns = [
-        _Turn(_("the client's turn, serial"), "client", serial(CLIENT_TURN, model_ms=CLIENT_MODEL_MS)),
-        _Turn(_("the client's five sentences, serial"), "client", serial(five, model_ms=five[-1].ready_ms)),
+        _Turn(_("LabHub's turn, serial"), "client", serial(CLIENT_TURN, model_ms=CLIENT_MODEL_MS)),
+        _Turn(_("LabHub's five sentences, serial"), "client", serial(five, model_ms=five[-1].ready_ms)),
         *own,
     ]
     longest_ms = max(turn.timeline.stretches[-1].end_ms for turn in turns)
@@ -98,14 +99,14 @@ def _lane(turn: _Turn, longest_ms: int) -> VoiceLane:
 def _sentence(own: Sequence[_Turn]) -> str:
     """About the first answer; the client's figures stand beside it."""
     if not own:
-        return _("No answer here holds a whole sentence, so only the client's turns are drawn.")
+        return _("No answer here holds a whole sentence, so only LabHub's turns are drawn.")
     one, other = own[0].timeline.opens_ms, own[1].timeline.opens_ms
     return _(
         "With your first answer the mouth opens after %(serial)s when the whole answer is spoken at once, and after "
-        "%(streaming)s when its first sentence is. The client's turn took %(client)s, their five sentences %(five)s."
+        "%(streaming)s when its first sentence is. LabHub's turn took %(labhub)s, five sentences %(five)s."
     ) % {
         "serial": seconds_short(one),
         "streaming": seconds_short(other),
-        "client": seconds_short(serial(CLIENT_TURN, model_ms=CLIENT_MODEL_MS).opens_ms),
+        "labhub": seconds_short(serial(CLIENT_TURN, model_ms=CLIENT_MODEL_MS).opens_ms),
         "five": seconds_short(CLIENT_FIVE_SENTENCES_MS),
     }
