@@ -53,7 +53,10 @@ def run_predict(page: Page) -> None:
 def run_mark(page: Page) -> None:
     """Picks the first frame with text, and subtracts the first role frame's time."""
     frames: list[tuple[float, str]] = [
-        (float(row.locator(".frame-at").inner_text().split()[0]), row.locator(".frame-text").text_content() or "")
+        (
+            float(row.locator(".frame-at").inner_text().split()[0]),
+            row.locator(".frame-text").text_content() or "",
+        )
         for row in page.locator("[data-frame-pick] label").all()
         if row.locator(".frame-at").count()
     ]
