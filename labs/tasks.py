@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.worker import state
 
 from labs.actions.execute import drive_all
-from labs.actions.probe import probe_all
+from labs.actions.probe import probe_due
 
 
 @shared_task(name="labs.tasks.drive", ignore_result=True, acks_late=False)
@@ -21,4 +21,4 @@ def drive() -> None:
 @shared_task(name="labs.tasks.probe_endpoints", ignore_result=True)
 def probe_endpoints() -> None:
     """Runs in the background worker."""
-    probe_all()
+    probe_due()

@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 from labs.actions.change import move, refund, stop
 from labs.actions.claim import Claim, release
 from labs.actions.grade import close_graded, is_open
+from labs.actions.storable import storable
 from labs.grading.checks import Check
 from labs.measure.frames import pack_frames
 from labs.measure.outcome import Drive
@@ -98,11 +99,13 @@ def _store(claim: Claim, drive: Drive, outcome: Run.Outcome, reason: Reason, det
         outcome,
         reason,
         detail,
-        facts={"server": record.server.to_json(), **{name: getattr(record, name) for name in RUN_FACTS}},
+        facts=storable(
+            {"server": record.server.to_json(), **{name: getattr(record, name) for name in RUN_FACTS}}
+        ),
     )
     for position, (key, recording) in enumerate(record.recordings.items()):
         stored = StoredRecording.objects.create(
-            run=claim.run, key=key, position=position, data=replace(recording, frames=()).to_json()
+            run=claim.run, key=key, position=position, data=storable(replace(recording, frames=()).to_json())
         )
         if recording.frames:
             FrameStore.objects.create(recording=stored, blob=pack_frames(recording.frames))
@@ -113,7 +116,7 @@ def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **
     if not release(claim.run):
         raise _Stale
     ended = Run.objects.filter(pk=claim.run.pk, outcome=Run.Outcome.NONE).update(
-        outcome=outcome, reason=reason, detail=detail[:500], ended_at=Now(), **fields
+        outcome=outcome, reason=reason, detail=storable(detail[:500]), ended_at=Now(), **fields
     )
     if not ended:
         raise _Stale
@@ -181,6 +184,6 @@ def _wait(attempt: Attempt, after: State, **fields: Any) -> None:
 
 
 def endpoint_is(endpoint: Endpoint, state: Endpoint.State, detail: str) -> None:
-    Endpoint.objects.filter(pk=endpoint.pk).exclude(state=Endpoint.State.PAUSED).update(
-        state=state, detail=detail[:300]
-    )
+    # By its address too: what was found at the old one says nothing of the new.
+    found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
+    found.exclude(state=Endpoint.State.PAUSED).update(state=state, detail=storable(detail[:300]))

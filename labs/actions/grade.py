@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from labs.actions.change import move, refund
+from labs.actions.storable import storable
 from labs.grading.checks import Check, Verdict, total
 from labs.models import Attempt, Grade, GradeEvent, Round, State
 from labs.sheets import seen_of, seen_round
@@ -19,7 +20,7 @@ def is_open(checks: Sequence[Check]) -> bool:
 
 def record_grade(attempt: Attempt, step: Step, checks: Sequence[Check]) -> GradeEvent:
     """Appends the event and lets the student's grade point at it when it is the best. Inside a transaction."""
-    data = [check.to_json() for check in checks]
+    data = storable([check.to_json() for check in checks])
     event = GradeEvent.objects.create(
         attempt=attempt,
         step_version=step.version,

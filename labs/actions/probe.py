@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
+from datetime import timedelta
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from labs.actions.storable import storable
 from labs.llama.client import LlamaClient
 from labs.llama.errors import LlamaError
+from labs.measure.prepare import read_facts
 from labs.measure.recording import ServerFacts
 from labs.models import Endpoint
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
+PROBE_EVERY_S = 10
 
 
 def probe(endpoint: Endpoint) -> Endpoint.State:
@@ -23,31 +27,26 @@ def probe(endpoint: Endpoint) -> Endpoint.State:
         ) as client:
             health = client.health()
             state, detail = STATES.get(health.state, Endpoint.State.DOWN), health.detail
-            facts = _facts(client, endpoint) if state is Endpoint.State.UP else None
+            known = ServerFacts.from_json(endpoint.facts)
+            facts = read_facts(client, known) if state is Endpoint.State.UP else None
     except LlamaError as error:
         state, detail, facts = Endpoint.State.DOWN, str(error), None
-    fields = {"facts": facts.to_json()} if facts else {}
-    Endpoint.objects.filter(pk=endpoint.pk).update(detail=detail[:300], probed_at=Now(), **fields)
-    Endpoint.objects.filter(pk=endpoint.pk).exclude(state=Endpoint.State.PAUSED).update(state=state)
+    fields = storable({"detail": detail[:300]} | ({"facts": facts.to_json()} if facts else {}))
+    # By its address too: one that was moved meanwhile is another server, and this says nothing of it.
+    found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
+    found.update(probed_at=Now(), **fields)
+    found.exclude(state=Endpoint.State.PAUSED).update(state=state)
     return state
 
 
-def probe_all() -> None:
-    for endpoint in Endpoint.objects.all():
-        probe(endpoint)
-
-
-def _facts(client: LlamaClient, endpoint: Endpoint) -> ServerFacts:
-    """Props are what the server says of itself; batch, speed and threads are kept from what was told or measured."""
-    props = client.props()
-    known = endpoint.facts
-    return ServerFacts(
-        build=props.build,
-        model=props.model_path.rsplit("/", 1)[-1],
-        template_hash=hashlib.sha256(props.chat_template.encode()).hexdigest()[:16],
-        n_ctx=props.n_ctx,
-        slots=props.total_slots,
-        batch=known.get("batch"),
-        prompt_ms_per_token=known.get("prompt_ms_per_token"),
-        threads=known.get("threads"),
+def due() -> QuerySet[Endpoint]:
+    """Endpoints whose last probe is too old, or that have had none."""
+    return Endpoint.objects.filter(
+        Q(probed_at__isnull=True) | Q(probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
     )
+
+
+def probe_due() -> None:
+    """Of wake-ups that piled up behind a slow server, all but the first find little to do."""
+    for endpoint in due():
+        probe(endpoint)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Model, Q, QuerySet
+from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -17,16 +17,15 @@ from labs.actions.change import move, refund
 from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded
+from labs.actions.probe import due
 from labs.actions.wake import wake
-from labs.models import Attempt, Endpoint, Lease, Reason, Run, State
+from labs.models import Attempt, Lease, Reason, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
 
 log = logging.getLogger(__name__)
 
 Row = TypeVar("Row", bound=Model)
-
-PROBE_EVERY_S = 10
 
 
 def sweep_once() -> None:
@@ -49,7 +48,7 @@ def sweep_once() -> None:
 
     if waiting().exists():
         wake(drive)
-    if Endpoint.objects.filter(Q(probed_at__isnull=True) | Q(probed_at__lt=_before(PROBE_EVERY_S))).exists():
+    if due().exists():
         wake(probe_endpoints)
 
 

@@ -169,6 +169,13 @@ def test_a_broken_grader_costs_nobody(kim: User, post: Submit) -> None:
     assert StoredRecording.objects.count() == 1, "what was recorded is kept for the instructor"
 
 
+def test_what_no_database_can_hold_is_replaced(kim: User, post: Submit) -> None:
+    """Postgres refuses NUL and lone surrogates, and the run would be lost for what a model wrote."""
+    post(kim)
+    assert finish(claim(), drive(text="a\x00b\ud800c"))
+    assert StoredRecording.objects.get().data["figures"]["text"] == "a\ufffdb\ufffdc"
+
+
 def test_put_back_is_uncounted(kim: User, post: Submit) -> None:
     attempt = post(kim)
     for _ in range(4):

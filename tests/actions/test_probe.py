@@ -1,0 +1,78 @@
+"""Probes: what they store, for whom, and how often."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from labs.actions import probe as probe_module
+from labs.actions.finish import endpoint_is
+from labs.actions.probe import probe, probe_due
+from labs.models import Endpoint
+from tests.llama.byte_server import ByteServer, Peer, answer
+
+PROPS = {
+    "default_generation_settings": {"n_ctx": 2048},
+    "total_slots": 2,
+    "model_path": "/models/small.gguf",
+    "chat_template": "\ud800",
+    "build_info": "b1\x00",
+}
+
+ANSWERS = {
+    "/health": {"status": "ok"},
+    "/slots": [{"id": 0, "n_ctx": 2048, "is_processing": False}],
+    "/props": PROPS,
+}
+
+
+@pytest.fixture
+def server() -> Iterator[ByteServer]:
+    def say(peer: Peer) -> None:
+        peer.send(answer("200 OK", json.dumps(ANSWERS[peer.path]).encode()))
+
+    with ByteServer(say) as running:
+        yield running
+
+
+@pytest.fixture
+def here(server: ByteServer, db: None) -> Endpoint:
+    return Endpoint.objects.create(name="here", base_url=server.url, facts={"batch": 128})
+
+
+def test_a_probe_keeps_what_it_cannot_ask_and_stores_what_postgres_can_hold(here: Endpoint) -> None:
+    assert probe(here) == Endpoint.State.UP
+    here.refresh_from_db()
+    assert (here.state, here.facts["batch"], here.facts["n_ctx"]) == ("up", 128, 2048)
+    assert (here.facts["model"], here.facts["build"]) == ("small.gguf", "b1\ufffd")
+    assert here.probed_at is not None
+
+
+def test_what_was_found_at_an_old_address_is_not_stored_for_the_new(here: Endpoint) -> None:
+    Endpoint.objects.filter(pk=here.pk).update(base_url="http://127.0.0.1:1", facts={})
+    probe(here)
+    endpoint_is(here, Endpoint.State.DOWN, "gone")
+    moved = Endpoint.objects.get(pk=here.pk)
+    assert (moved.state, moved.facts, moved.probed_at) == ("unknown", {}, None)
+
+
+def test_a_paused_endpoint_stays_paused(here: Endpoint) -> None:
+    Endpoint.objects.update(state=Endpoint.State.PAUSED)
+    probe(here)
+    here.refresh_from_db()
+    assert (here.state, here.facts["n_ctx"]) == ("paused", 2048)
+
+
+def test_a_second_wake_up_finds_nothing_to_do(here: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(endpoint: Endpoint) -> Endpoint.State:
+        asked.append(endpoint.name)
+        return probe(endpoint)
+
+    monkeypatch.setattr(probe_module, "probe", counted)
+    probe_due()
+    probe_due()
+    assert asked == ["here"]
