@@ -25,6 +25,7 @@ def database(url: str) -> dict[str, Any]:
             "TEST": {"NAME": unquote(parts.path) + ".test"},
         }
     if parts.scheme in {"postgres", "postgresql"}:
+        # No CONN_MAX_AGE: under ASGI a request's thread ends with it, and leaves a kept connection to the collector.
         return {
             "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path.lstrip("/")),
@@ -32,8 +33,6 @@ def database(url: str) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": parts.hostname or "",
             "PORT": parts.port or "",
-            "CONN_MAX_AGE": 60,
-            "CONN_HEALTH_CHECKS": True,
             "OPTIONS": dict(parse_qsl(parts.query)),
         }
     raise ImproperlyConfigured(

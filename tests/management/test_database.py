@@ -1,0 +1,24 @@
+"""DATABASE_URL as Django's settings."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from labhub_voice.database import database
+
+
+def test_postgres_with_everything_quoted() -> None:
+    found = database("postgresql://lab%40school:p%2Fw@db:5433/voice?sslmode=require")
+    assert (found["USER"], found["PASSWORD"], found["HOST"]) == ("lab@school", "p/w", "db")
+    assert (found["PORT"], found["NAME"], found["OPTIONS"]) == (5433, "voice", {"sslmode": "require"})
+
+
+@pytest.mark.parametrize("url", ["postgresql://db/voice", "sqlite:////tmp/voice.sqlite3"])
+def test_no_connection_is_kept_for_a_thread_that_ends_with_its_request(url: str) -> None:
+    assert database(url).get("CONN_MAX_AGE", 0) == 0
+
+
+def test_another_scheme_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="mysql"):
+        database("mysql://db/voice")
