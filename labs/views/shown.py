@@ -179,8 +179,7 @@ class ShownAttempt:
     @cached_property
     def _ran(self) -> list[RanRound]:
         names = {
-            row.key: {key: words.say(title) for key, title in _titles(row.plan).items()}
-            for row in self._rows
+            row.key: {key: words.say(title) for key, title in _titles(row.plan).items()} for row in self._rows
         }
         return [
             RanRound(key, number, locked.run, names.get(key, {}))
