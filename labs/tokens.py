@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.cache import cache
 
 from labs.llama.client import LlamaClient
-from labs.llama.errors import LlamaError
+from labs.llama.errors import LlamaError, Rejected
 from labs.models import Endpoint
 from labs.text import Json
 
@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 Messages = Sequence[Mapping[str, str]]
 REMEMBER_S = 3600
+# A server that hangs costs one call its limit, and not every prompt of every page.
+AWAY_S = 10
 
 
 def usable_endpoint() -> Endpoint | None:
@@ -36,13 +38,18 @@ def pieces(messages: Messages) -> list[Json] | None:
     key = _key("pieces", endpoint, messages)
     found: list[Json] | None = cache.get(key)
     if found is None:
+        if cache.get(away := f"tokens:away:{endpoint.pk}"):
+            return None
         try:
             with LlamaClient(
                 endpoint.base_url, endpoint.api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS
             ) as client:
-                tokens = client.tokenize_pieces(client.apply_template([dict(m) for m in messages]))
+                text = client.apply_template([dict(m) for m in messages])
+                tokens = client.tokenize_pieces(text, add_special=True)  # as the server does with a chat
         except LlamaError as error:
             log.info("no tokens from %s: %s", endpoint, error)
+            if not isinstance(error, Rejected):
+                cache.set(away, True, AWAY_S)
             return None
         found = [{"id": token.id, "text": _readable(token.piece)} for token in tokens]
         cache.set(key, found, REMEMBER_S)

@@ -24,7 +24,6 @@ from labs.measure.outcome import Drive
 from labs.models import Attempt, Endpoint, FrameStore, Reason, Round, Run, State, StoredRecording
 from labs.sheets import RUN_FACTS, seen_of, seen_round
 from labs.steps import all_steps
-from labs.steps.base import Step
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +46,11 @@ class _Stale(Exception):
 
 def finish(claim: Claim, drive: Drive) -> bool:
     """Stores and grades one run. False when the result came too late or twice; then nothing changed."""
-    step = all_steps()[claim.attempt.step]
     outcome, reason, detail = Run.Outcome(drive.outcome), Reason(drive.reason), drive.detail
     checks: list[Check] = []
     if outcome in {Run.Outcome.RECORDED, Run.Outcome.DISTURBED}:
         try:
-            checks = _grade(claim, step, drive)
+            checks = _grade(claim, drive)
         except Exception as error:  # a fault of ours must never cost a student; it is kept for the instructor
             log.exception("grading run %s of %s failed", claim.run.number, claim.attempt)
             outcome, reason, detail = Run.Outcome.ERRORED, Reason.GRADER_ERROR, repr(error)
@@ -62,7 +60,7 @@ def finish(claim: Claim, drive: Drive) -> bool:
     try:
         with transaction.atomic():
             _store(claim, drive, outcome, reason, detail)
-            _settle(claim, step, outcome, reason, checks)
+            _settle(claim, outcome, reason, checks)
     except _Stale:
         log.warning(
             "late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token
@@ -82,10 +80,10 @@ def put_back(claim: Claim, detail: str = "") -> bool:
     return True
 
 
-def _grade(claim: Claim, step: Step, drive: Drive) -> list[Check]:
+def _grade(claim: Claim, drive: Drive) -> list[Check]:
     seen = seen_of(claim.attempt)
     seen[claim.round.key] = seen_round(claim.round, drive.record)
-    return step.grade(seen)
+    return all_steps()[claim.attempt.step].grade(seen)
 
 
 def _of_round(checks: list[Check], round_: Round) -> list[Check]:
@@ -122,7 +120,7 @@ def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **
         raise _Stale
 
 
-def _settle(claim: Claim, step: Step, outcome: Run.Outcome, reason: Reason, checks: list[Check]) -> None:
+def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, checks: list[Check]) -> None:
     attempt = claim.attempt
     if attempt_is_cancelled(attempt) or outcome is Run.Outcome.CANCELLED:
         end_cancelled(attempt)
@@ -130,15 +128,16 @@ def _settle(claim: Claim, step: Step, outcome: Run.Outcome, reason: Reason, chec
     again = runs_so_far(claim.round) < MOST_RUNS
     match outcome:
         case Run.Outcome.RECORDED:
-            _accept(claim, step, checks)
+            _accept(claim, checks)
         case Run.Outcome.DISTURBED | Run.Outcome.INCONCLUSIVE:
-            _requeue(attempt) if again else _accept(claim, step, checks)
+            _requeue(attempt) if again else _accept(claim, checks)
         case _:
             end_or_repeat(attempt, reason, again=again)
 
 
-def _accept(claim: Claim, step: Step, checks: list[Check]) -> None:
+def _accept(claim: Claim, checks: list[Check]) -> None:
     """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
+    step = all_steps()[claim.attempt.step]
     Round.objects.filter(pk=claim.round.pk).update(accepted_run=claim.run)
     if claim.round.number < len(step.rounds):
         _wait(claim.attempt, State.OPEN)

@@ -24,6 +24,7 @@ from labs.models import (
     State,
     StoredRecording,
 )
+from labs.steps import all_steps
 from tests.actions.conftest import Submit
 from tests.actions.rows import charged, claim, fresh
 from tests.actions.toy import drive
@@ -167,6 +168,19 @@ def test_a_broken_grader_costs_nobody(kim: User, post: Submit) -> None:
     assert (fresh(attempt).state, fresh(attempt).reason) == (State.ERRORED, "grader_error")
     assert charged(kim) == 0
     assert StoredRecording.objects.count() == 1, "what was recorded is kept for the instructor"
+
+
+def test_a_step_that_is_gone_costs_nobody_and_frees_the_endpoint(
+    kim: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = post(kim)
+    held = claim()
+    monkeypatch.delitem(all_steps(), "toy")
+    assert finish(held, drive())
+    assert (fresh(attempt).state, fresh(attempt).reason) == (State.ERRORED, "grader_error")
+    assert charged(kim) == 0
+    assert Lease.objects.get().holder == ""
+    monkeypatch.undo()
 
 
 def test_what_no_database_can_hold_is_replaced(kim: User, post: Submit) -> None:

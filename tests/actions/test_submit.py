@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
+from labs.actions import wake
 from labs.actions.cancel import cancel
 from labs.actions.claim import claim_next
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
@@ -39,6 +40,14 @@ def test_the_wake_up_is_sent_after_the_commit(
         assert woken == []
     assert len(callbacks) == 1
     assert woken == ["labs.tasks.drive"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_up_that_fails_is_no_error_of_the_students(
+    kim: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wake, "wake", lambda task: 1 / 0)
+    assert post(kim).state == State.QUEUED
 
 
 def test_the_same_key_again_finds_the_same_attempt(kim: User, post: Submit) -> None:
