@@ -7,6 +7,7 @@ cache and knows no database; it reports through `emit` and its return value.
 from __future__ import annotations
 
 import random
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,10 @@ from labs.measure.prepare import draw_for, prepare, read_facts
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 
 
+# A thread that holds the interpreter lock gives way after this instead of 5 ms: a stamp may have to wait for it.
+SWITCH_S = 0.0005
+
+
 class Driver:
     """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read
     anew.
@@ -48,6 +53,7 @@ class Driver:
         facts: ServerFacts | None = None,
         log: Path | None = None,
     ) -> None:
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
         self._client = client
         self._emit = emit
         self._control = control
