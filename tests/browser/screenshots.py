@@ -1,4 +1,4 @@
-"""`scripts/screenshots`: does the lab as a student with the model answers, then pictures every page into docs/screens."""
+"""`scripts/screenshots`: does the lab as a student with the model answers and pictures every page."""
 
 from __future__ import annotations
 
