@@ -29,7 +29,6 @@ from labs.measure.plan import Plan
 from labs.measure.prepare import draw_for, prepare, read_facts
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 
-
 # A thread that holds the interpreter lock gives way after this instead of 5 ms: a stamp may have to wait for it.
 SWITCH_S = 0.0005
 

@@ -16,7 +16,7 @@ from labs.measure.plan import Plan
 from labs.steps import all_steps
 from labs.steps.base import Example, Round, RoundSeen, Seen, Step
 from labs.steps.examples.server import SANE
-from labs.steps.fields import as_post, ProseField
+from labs.steps.fields import ProseField, as_post
 
 STEPS = list(all_steps().values())
 EXAMPLES = [(step, example) for step in STEPS for example in step.examples()]
