@@ -189,3 +189,18 @@ def test_the_process_has_one_publisher_on_the_settings_redis(valkey: Valkey) -> 
     assert ids(valkey, attempt_id) == ["1-1"]
     assert topics.publisher() is topics.publisher()
     topics.publisher.cache_clear()
+
+
+def test_a_fault_of_ours_costs_one_batch_and_not_the_thread(
+    valkey: Valkey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempt_id = uuid4()
+    topic = Publisher(valkey.url).topic(attempt_id, 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(RedisWriter, "write", lambda self, batch: 1 / 0)
+        topic.put("tokens", {"text": "lost"})
+        assert topic.flush(10), "nobody waits for what cannot be written"
+    topic.put("tokens", {"text": "kept"})
+    assert topic.flush(10)
+    assert ids(valkey, attempt_id) == ["1-2"]
+    assert "could not be written" in caplog.text
