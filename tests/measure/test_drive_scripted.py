@@ -130,6 +130,23 @@ def test_a_server_that_cannot_empty_a_slot_says_so_in_the_recording() -> None:
     assert result.record["again"].figures.prompt_n == 1
 
 
+def test_the_last_progress_is_told_with_the_next_read_or_at_the_end() -> None:
+    def events_of(*pieces: bytes) -> list[str]:
+        events: list[Event] = []
+        with ScriptedLlama(misbehave=_head_then(*pieces)) as server:
+            drive(server.url, Plan((ask("a"),)), events=events)
+        return [kind for kind, _ in events if kind in ("progress", "first_token", "recorded")]
+
+    whole = event(progress(9, 9))
+    assert events_of(event(progress(4, 9)), whole, event(token("A"))) == [
+        "progress",
+        "progress",
+        "first_token",
+        "recorded",
+    ]
+    assert events_of(whole) == ["progress", "recorded"]
+
+
 @pytest.mark.parametrize("slot", [2, 9, -1])
 def test_b6d_a_slot_that_is_not_there_is_refused_before_sending(slot: int) -> None:
     with ScriptedLlama() as server:
