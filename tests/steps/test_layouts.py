@@ -83,7 +83,8 @@ def test_the_sample_picks_the_token_where_the_prompts_part(server: RealServer) -
 
 def test_everyone_has_the_same_number_of_tokens(server: RealServer) -> None:
     guesses = [Guess().tokenise(challenge_of(seed))["front"] for seed in SEEDS]
-    plans = [Predict().plan(Predict().challenge(random.Random(seed), Seen()), {}, Seen()) for seed in SEEDS]
+    challenges = [Predict().challenge(random.Random(seed), Seen()) for seed in SEEDS]
+    plans = [Predict().plan(c, {"question": c["question"]}, Seen()) for c in challenges]
     for prompts in (guesses, [plan.asks[0].messages for plan in plans]):
         counts = [len(server.pieces(messages)) for messages in prompts]
         assert max(counts) <= 1.02 * min(counts)
