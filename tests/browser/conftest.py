@@ -14,9 +14,10 @@ LogIn = Callable[..., Page]
 expect.set_options(timeout=120_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The Chromium that scripts/browser found."""
+    """The Chromium that scripts/browser found. Not for the whole session: its driver keeps an event loop running,
+    beside which no other test could run one."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "no Chromium: scripts/test finds or installs one"
     options = [

@@ -36,6 +36,7 @@ class Pair:
     sent_ns: int = 0
     first_ns: int = 0
     tail: bytes = b""
+    over: bool = False
 
     @property
     def whole(self) -> bool:
@@ -65,7 +66,7 @@ class Relay:
                 for key, _ in self.selector.select():
                     if key.data is None:
                         self._accept(listener)
-                    elif not self._forward(key.data, key.fileobj):
+                    elif not key.data.over and not self._forward(key.data, key.fileobj):
                         self._close(key.data)
 
     def _accept(self, listener: socket.socket) -> None:
@@ -105,6 +106,9 @@ class Relay:
         return True
 
     def _close(self, pair: Pair) -> None:
+        if pair.over:  # both of its ends may be in one answer of the selector
+            return
+        pair.over = True
         for sock in filter(None, (pair.client, pair.upstream)):
             with contextlib.suppress(KeyError, ValueError):
                 self.selector.unregister(sock)
