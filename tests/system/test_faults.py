@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import uuid
@@ -32,7 +33,7 @@ def outcomes(site: Site, attempt: uuid.UUID) -> list[str]:
 def charged(site: Site, username: str) -> int:
     ((count,),) = rows(
         site,
-        "select sum(charged) from labs_attemptcount c join auth_user u on u.id = c.user_id where username = ?",
+        "select coalesce(sum(charged), 0) from labs_attemptcount c join auth_user u on u.id = c.user_id where username = ?",
         username,
     )
     return int(count)
@@ -46,13 +47,22 @@ def is_over(found: dict[str, Any]) -> bool:
     return found["state"]["state"] in {"open", "graded", "cancelled", "errored"}
 
 
+def begin(visitor: Visitor) -> uuid.UUID:
+    """Submits the first round anew; what an earlier test left open on this site is left first."""
+    page = visitor.get("/courses/demo/steps/first-token/").text
+    if found := re.search(r'data-attempt="([0-9a-f-]{36})" data-state="open"', page):
+        leave(visitor, uuid.UUID(found[1]))
+    return visitor.submit("first-token", "predict", PREDICT)
+
+
 def leave(visitor: Visitor, attempt: uuid.UUID) -> None:
     visitor.post(f"/attempts/{attempt}/cancel", {}, page=f"/attempts/{attempt}/")
 
 
 def test_a_killed_driver_costs_nothing(site: Site) -> None:
     kim = site.log_in("kim")
-    attempt = kim.submit("first-token", "predict", PREDICT)
+    before = charged(site, "kim")
+    attempt = begin(kim)
     kim.wait_for(attempt, streams)
     site.signal("drive", signal.SIGKILL)
     told = kim.wait_for(
@@ -62,14 +72,14 @@ def test_a_killed_driver_costs_nothing(site: Site) -> None:
     ended = kim.wait_for(attempt, is_over, limit_s=PATIENCE_S)
     assert ended["state"]["state"] == "open", "the round ran again by itself"
     assert outcomes(site, attempt) == ["lost", "recorded"]
-    assert charged(site, "kim") == 1, "one attempt, charged once"
+    assert charged(site, "kim") == before + 1, "one attempt, charged once"
     leave(kim, attempt)
 
 
 def test_a_stopped_driver_comes_back_too_late(site: Site) -> None:
     """SIGSTOP for longer than the lease: the sweep gives the attempt on, the late writer changes nothing."""
     lee = site.log_in("lee")
-    attempt = lee.submit("first-token", "predict", PREDICT)
+    attempt = begin(lee)
     lee.wait_for(attempt, streams)
     site.signal("drive", signal.SIGSTOP)
     try:
@@ -113,7 +123,7 @@ def test_a_broker_that_is_down_at_submit_is_no_error(site: Site) -> None:
 
 def test_a_dead_server_in_mid_stream_returns_the_attempt(site: Site) -> None:
     kim = site.log_in("kim")
-    attempt = kim.submit("first-token", "predict", PREDICT)
+    attempt = begin(kim)
     kim.wait_for(attempt, streams)
     site.signal("llama", signal.SIGKILL)
     ended = kim.wait_for(attempt, is_over, limit_s=PATIENCE_S)
