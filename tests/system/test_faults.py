@@ -33,7 +33,8 @@ def outcomes(site: Site, attempt: uuid.UUID) -> list[str]:
 def charged(site: Site, username: str) -> int:
     ((count,),) = rows(
         site,
-        "select coalesce(sum(charged), 0) from labs_attemptcount c join auth_user u on u.id = c.user_id where username = ?",
+        "select coalesce(sum(charged), 0) from labs_attemptcount c join auth_user u on u.id = c.user_id"
+        " where username = ?",
         username,
     )
     return int(count)
