@@ -26,7 +26,7 @@ from labs.live.watch import Step, Watch
 log = logging.getLogger(__name__)
 
 # The reader's pause after news. It lets a burst of many streams arrive as one reply.
-GATHER_S = 0.001
+GATHER_S = 0.0005
 RETRY_S = 0.5
 TRY_AGAIN_LATER = 4013  # autobahn sends 1000 and 3000 to 4999 only
 

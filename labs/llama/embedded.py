@@ -12,10 +12,15 @@ from labs.llama.errors import LlamaError
 from labs.llama.flags import CannotStart, Flags, from_arguments, parser, wheel
 
 _PR_SET_PDEATHSIG = 1
+# llama-server computes on every core it finds. One step below the processes that read from it, so that a token that
+# has come is stamped now and not when the next batch is done (docs/bench-measure.md has the figures).
+NICENESS = 10
 
 
 def main(argv: list[str] | None = None) -> int:
     got = parser().parse_args(argv)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     if got.die_with_parent is not None:
         _die_with_parent(got.die_with_parent or os.getppid())
     try:

@@ -7,7 +7,6 @@ cache and knows no database; it reports through `emit` and its return value.
 from __future__ import annotations
 
 import random
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +27,7 @@ from labs.measure.pace import Pace
 from labs.measure.plan import Plan
 from labs.measure.prepare import draw_for, prepare, read_facts
 from labs.measure.recording import Recording, RunRecord, ServerFacts
-
-# A thread that holds the interpreter lock gives way after this instead of 5 ms: a stamp may have to wait for it.
-SWITCH_S = 0.0005
+from labs.measure.wakeup import no_collections, wake_early
 
 
 class Driver:
@@ -52,7 +49,7 @@ class Driver:
         facts: ServerFacts | None = None,
         log: Path | None = None,
     ) -> None:
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
+        wake_early()
         self._client = client
         self._emit = emit
         self._control = control
@@ -88,7 +85,8 @@ class Driver:
             board.begin()
             execution = Execution(context, plan, prompts)
             self._emit("started", {"asks": len(plan.asks), "lab_line": line})
-            execution.run()
+            with no_collections():
+                execution.run()
             execution.wait_quiet()
             asks = [r for r in execution.recordings.values() if r.kind == "ask"]
             agree = agrees(before, self._counters(), asks)

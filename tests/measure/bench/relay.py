@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from labs.measure.wakeup import ask_for_short_slice
+
 HOST = "127.0.0.1"
 TAG = re.compile(rb"tag-[0-9a-z-]+")
 CONTENT = re.compile(rb'"content": ?"[^"]')
@@ -119,5 +121,6 @@ class Relay:
 
 
 if __name__ == "__main__":
+    ask_for_short_slice()
     with Path(sys.argv[3]).open("a") as lines:
         Relay(int(sys.argv[2]), lines).run(int(sys.argv[1]))

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labs.live.topics import Publisher
@@ -21,13 +21,15 @@ from labs.llama.process import EmbeddedServer
 from labs.llama.stream import Limits
 from labs.measure.control import Control
 from labs.measure.drive import Driver
-from labs.measure.plan import Ask, Plan
+from labs.measure.plan import Ask, Hold, Plan
 from labs.measure.recording import Recording, ServerFacts
 from tests.live.servers import Server, Valkey
 
 # About 60 tokens: a prefill long enough to be one, short enough to see a millisecond beside it.
 TEXT = "The harbour of Port Main was opened in 1887. It has four piers of granite and one of oak. "
 MAX_TOKENS = 16
+LONG_TOKENS = 96  # more than three prefills take
+SLOTS = 4
 LIMITS = Limits(60, 30, 120)
 _SERIAL = itertools.count(1)
 
@@ -58,7 +60,7 @@ class Relay(Server):
 
 @dataclass
 class Rig:
-    """Four slots, so that four streams can run at once."""
+    """SLOTS slots, so that as many streams can run at once."""
 
     folder: Path
     llama: EmbeddedServer
@@ -80,8 +82,13 @@ class Rig:
     def drive(
         self, client: LlamaClient, count: int, *, slot: int = 0, control: Control | None = None
     ) -> dict[str, Recording]:
-        """`count` asks in one plan, as the worker runs them: the real publisher takes the events."""
-        items = tuple(tagged(slot) for _ in range(count))
+        """`count` asks, one after another."""
+        return self.drive_plan(client, Plan(tuple(tagged(slot) for _ in range(count))), control)
+
+    def drive_plan(
+        self, client: LlamaClient, plan: Plan, control: Control | None = None
+    ) -> dict[str, Recording]:
+        """As the worker runs it: the real publisher takes the events."""
         topic = self.publisher.topic(uuid.uuid4(), 1)
         driver = Driver(
             client,
@@ -90,7 +97,7 @@ class Rig:
             limits=LIMITS,
             facts=ServerFacts(batch=128, prompt_ms_per_token=4.5),
         )
-        drive = driver.run(Plan(items), random.Random(1))
+        drive = driver.run(plan, random.Random(1))
         # With several drivers on one server each is a stranger to the others.
         if drive.outcome not in ("recorded", "disturbed"):
             raise RuntimeError(f"{drive.outcome} {drive.reason}: {drive.detail}")
@@ -104,11 +111,17 @@ def tagged(slot: int) -> Ask:
     return Ask(tag, (message,), MAX_TOKENS, slot=slot, cache=False, ignore_eos=True)
 
 
+def overlapping(count: int) -> Plan:
+    """One ask a slot, all at once: the last is read to its end, the others stay open meanwhile and are read too."""
+    *others, last = (replace(tagged(slot), max_tokens=LONG_TOKENS) for slot in range(count))
+    return Plan((*(replace(ask, end=Hold(until=last.key, read=True)) for ask in others), last))
+
+
 @contextmanager
 def rig() -> Iterator[Rig]:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-measure-")))
-        llama = stack.enter_context(EmbeddedServer(folder / "llama", "--slots", "4"))
+        llama = stack.enter_context(EmbeddedServer(folder / "llama", "--slots", str(SLOTS)))
         valkey = stack.enter_context(Valkey(folder))
         relay = stack.enter_context(Relay(folder, int(llama.base_url.rpartition(":")[2])))
         yield Rig(folder, llama, valkey, relay)

@@ -1,0 +1,54 @@
+"""How soon a thread of this process runs once its bytes have come: what a stamp can be late by.
+
+llama-server computes on every core. A reader that wakes has to be let in by the kernel, then by the interpreter;
+each has a wish to be told once. `docs/bench-measure.md` says what each of the three gave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import platform
+import struct
+import sys
+from collections.abc import Iterator
+
+SWITCH_S = 0.0005  # a thread that holds the interpreter lock gives way after this instead of 5 ms
+SLICE_NS = 100_000  # the least that Linux takes; a short slice wakes before a long one
+
+_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
+_SCHED_OTHER = 0
+
+
+def wake_early() -> None:
+    """For the calling thread and all threads it starts from now on. Needs no rights; a wish, never an error."""
+    sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
+    ask_for_short_slice()
+
+
+def ask_for_short_slice() -> bool:
+    """Linux 6.12 and newer order waking threads by the slice they ask for (sched_setattr(2), `sched_runtime`).
+
+    False where the kernel takes no such wish. The thread's niceness stays.
+    """
+    number = _SCHED_SETATTR.get(platform.machine())
+    if sys.platform != "linux" or number is None:
+        return False
+    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+    # struct sched_attr, first version: size, policy, flags, nice, priority, runtime, deadline, period
+    wish = struct.pack("=IIQiIQQQ", 48, _SCHED_OTHER, 0, niceness, 0, SLICE_NS, 0, 0)
+    return bool(ctypes.CDLL(None).syscall(number, 0, wish, 0) == 0)
+
+
+@contextlib.contextmanager
+def no_collections() -> Iterator[None]:
+    """Without the cycle collector: its full round holds the interpreter for tens of ms in a process with Django."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

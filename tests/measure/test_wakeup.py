@@ -1,0 +1,64 @@
+"""The process that reads: what it asks for, and that it leaves things as they were."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+
+import pytest
+
+from labs.measure.wakeup import SWITCH_S, ask_for_short_slice, no_collections, wake_early
+
+
+def in_a_thread(work: object) -> None:
+    """The wish holds for a thread and its children; pytest's own is left alone."""
+    thread = threading.Thread(target=work)  # type: ignore[arg-type]
+    thread.start()
+    thread.join()
+
+
+def test_a_short_slice_keeps_the_niceness() -> None:
+    found: list[int] = []
+
+    def work() -> None:
+        os.nice(3)
+        ask_for_short_slice()
+        found.append(os.getpriority(os.PRIO_PROCESS, 0))
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    in_a_thread(work)
+    # On Linux niceness is a thread's own; elsewhere it is the process'.
+    assert found == [min(before + 3, 19)]
+
+
+def test_waking_early_never_makes_the_switch_interval_longer() -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(SWITCH_S / 10)
+        in_a_thread(wake_early)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S / 10)
+        sys.setswitchinterval(0.005)
+        in_a_thread(wake_early)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_the_collector_is_on_again_also_after_a_crash() -> None:
+    assert gc.isenabled()
+    with pytest.raises(RuntimeError), no_collections():
+        assert not gc.isenabled()
+        raise RuntimeError
+    assert gc.isenabled()
+
+
+def test_who_had_the_collector_off_keeps_it_off() -> None:
+    gc.disable()
+    try:
+        with no_collections():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
