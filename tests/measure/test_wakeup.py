@@ -38,10 +38,10 @@ def test_waking_early_never_makes_the_switch_interval_longer() -> None:
     try:
         sys.setswitchinterval(SWITCH_S / 10)
         in_a_thread(wake_early)
-        assert sys.getswitchinterval() == pytest.approx(SWITCH_S / 10)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S / 10, rel=0.05)
         sys.setswitchinterval(0.005)
         in_a_thread(wake_early)
-        assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_S, rel=0.05)
     finally:
         sys.setswitchinterval(before)
 
