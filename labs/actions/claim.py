@@ -11,6 +11,7 @@ from django.db.models import Max, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.change import move
+from labs.actions.pauses import paused_steps
 from labs.models import Attempt, Endpoint, Lease, Round, Run, State
 
 
@@ -40,22 +41,33 @@ def free_leases() -> QuerySet[Lease]:
 
 
 def claim_next(worker: str) -> Claim | None:
-    """The first waiting attempt on the first free endpoint that is up; None when either is missing."""
-    while (
-        lease := free_leases().filter(endpoint__state=Endpoint.State.UP).order_by("endpoint_id").first()
-    ) and (attempt := waiting().first()):
+    """The first waiting attempt on a free endpoint that may run its step; None when either is missing."""
+    while pair := _first_pair():
         try:
             with transaction.atomic():
-                return _claim(worker, attempt, lease)
+                return _claim(worker, *pair)
         except _LostRace:
             continue
     return None
 
 
+def _first_pair() -> tuple[Attempt, Lease] | None:
+    """Who waits longest comes first; of the servers that may have him, the one with the fewest failures."""
+    pairs = []
+    for lease in usable_leases().select_related("endpoint").order_by("endpoint__failures", "endpoint_id"):
+        if attempt := waiting().exclude(step__in=paused_steps(lease.endpoint)).first():
+            pairs.append((attempt, lease))
+    return min(pairs, key=lambda pair: (pair[0].queued_at, pair[0].pk), default=None)
+
+
+def usable_leases() -> QuerySet[Lease]:
+    return free_leases().filter(endpoint__state=Endpoint.State.UP)
+
+
 def _claim(worker: str, attempt: Attempt, lease: Lease) -> Claim:
     token = lease.token + 1
     taken = (
-        free_leases()
+        usable_leases()
         .filter(pk=lease.pk, token=lease.token)
         .update(token=token, holder=worker, expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S))
     )

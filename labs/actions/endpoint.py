@@ -16,4 +16,7 @@ def checked_address(url: str) -> str:
 def forget_findings(endpoint: Endpoint) -> None:
     """Without saving: at another address is another server, to be probed before anything is sent there."""
     endpoint.state, endpoint.detail = Endpoint.State.UNKNOWN, ""
-    endpoint.facts, endpoint.probed_at = {}, None
+    endpoint.facts, endpoint.fingerprint, endpoint.probed_at = {}, "", None
+    endpoint.canaries, endpoint.canaries_of, endpoint.has_red_canary = {}, "", False
+    endpoint.canaries_at = endpoint.canaries_tried_at = endpoint.rest_until = None
+    endpoint.failures, endpoint.canaries_wanted = 0, False

@@ -15,6 +15,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import close_old_connections
 
+from labs.actions import breaker
+from labs.actions.canaries import claim_canaries, run_canaries, want_after_doubts
 from labs.actions.claim import Claim, claim_next
 from labs.actions.finish import endpoint_is, finish, put_back
 from labs.actions.probe import STATES
@@ -27,12 +29,19 @@ from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord, ServerFacts
-from labs.models import Endpoint, Reason, Run
+from labs.models import Endpoint, Reason
 
 log = logging.getLogger(__name__)
 
 WORKER = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 IDLE_LIMIT_S = 15
+NOT_IDLE = "the server's slots did not fall idle"
+SERVER_AT_FAULT = {
+    Reason.ENDPOINT_DOWN,
+    Reason.FIRST_TOKEN_TIMEOUT,
+    Reason.IDLE_TIMEOUT,
+    Reason.BAD_STREAM,
+}
 
 
 @cache
@@ -50,9 +59,14 @@ def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
     """Claims and executes until nothing is left to claim, or `stopping`. Returns how many runs it executed."""
     done = 0
     try:
-        while not stopping() and (claim := claim_next(WORKER)):
-            execute(claim)
-            done += 1
+        while not stopping():
+            if held := claim_canaries(WORKER):
+                run_canaries(held, _client(held.endpoint.base_url, held.endpoint.api_key))
+            elif claim := claim_next(WORKER):
+                execute(claim)
+                done += 1
+            else:
+                break
     finally:
         close_old_connections()
     return done
@@ -77,8 +91,8 @@ def execute(claim: Claim) -> None:
                 log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
             )
             plan = Plan.from_json(claim.round.plan or {})
-            line, rng = last_lab_line(claim), random.Random()  # noqa: S311  no secret
-            drive = driver.run(plan, rng, last_lab_line=line, since_ns=leased_ns)
+            rng = random.Random()  # noqa: S311  no secret
+            drive = driver.run(plan, rng, last_lab_line=claim.endpoint.last_lab_line, since_ns=leased_ns)
         except Exception as error:  # a fault of ours: kept for the log, repeated, never charged
             log.exception("run %s of %s failed in the driver", claim.run.number, claim.attempt)
             drive = Drive(
@@ -92,16 +106,17 @@ def execute(claim: Claim) -> None:
         if drive.reason == Reason.ENDPOINT_DOWN.value:
             endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
+        _judge_endpoint(claim.endpoint, drive)
     topic.finish()
 
 
-def last_lab_line(claim: Claim) -> str:
-    """The last lab line this endpoint saw: a new one must differ from its first letter on, so that cold is cold."""
-    runs = Run.objects.filter(endpoint=claim.endpoint, facts__lab_line__isnull=False).exclude(
-        facts__lab_line=""
-    )
-    last = runs.order_by("-started_at").first()
-    return str(last.facts["lab_line"]) if last else ""
+def _judge_endpoint(endpoint: Endpoint, drive: Drive) -> None:
+    """Never of a stop, nor of a fault of ours."""
+    if drive.reason in SERVER_AT_FAULT:
+        breaker.failed(endpoint, f"{drive.reason} {drive.detail}")
+    elif drive.outcome == "recorded":
+        breaker.succeeded(endpoint)
+    want_after_doubts(endpoint)
 
 
 def not_ready(client: LlamaClient, endpoint: Endpoint) -> str | None:
@@ -111,5 +126,6 @@ def not_ready(client: LlamaClient, endpoint: Endpoint) -> str | None:
         endpoint_is(endpoint, STATES.get(health.state, Endpoint.State.DOWN), health.detail)
         return health.detail
     if not wait_idle(client, IDLE_LIMIT_S):
-        return "the server's slots did not fall idle"
+        breaker.failed(endpoint, NOT_IDLE)
+        return NOT_IDLE
     return None

@@ -14,9 +14,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
+from labs.actions.breaker import HELD
 from labs.actions.change import move, refund, stop
 from labs.actions.claim import Claim, release
-from labs.actions.grade import close_graded, is_open
+from labs.actions.grade import Graded, close_graded, grade_now, is_open
 from labs.actions.storable import storable
 from labs.grading.checks import Check
 from labs.measure.frames import pack_frames
@@ -47,20 +48,20 @@ class _Stale(Exception):
 def finish(claim: Claim, drive: Drive) -> bool:
     """Stores and grades one run. False when the result came too late or twice; then nothing changed."""
     outcome, reason, detail = Run.Outcome(drive.outcome), Reason(drive.reason), drive.detail
-    checks: list[Check] = []
+    graded = Graded(())
     if outcome in {Run.Outcome.RECORDED, Run.Outcome.DISTURBED}:
         try:
-            checks = _grade(claim, drive)
+            graded = _grade(claim, drive)
         except Exception as error:  # a fault of ours must never cost a student; it is kept for the instructor
             log.exception("grading run %s of %s failed", claim.run.number, claim.attempt)
             outcome, reason, detail = Run.Outcome.ERRORED, Reason.GRADER_ERROR, repr(error)
         else:
-            if outcome is Run.Outcome.RECORDED and is_open(_of_round(checks, claim.round)):
+            if outcome is Run.Outcome.RECORDED and is_open(_of_round(graded, claim.round)):
                 outcome = Run.Outcome.INCONCLUSIVE
     try:
         with transaction.atomic():
             _store(claim, drive, outcome, reason, detail)
-            _settle(claim, outcome, reason, checks)
+            _settle(claim, outcome, reason, graded)
     except _Stale:
         log.warning(
             "late result of run %s of %s ignored (token %s)", claim.run.number, claim.attempt, claim.run.token
@@ -80,18 +81,20 @@ def put_back(claim: Claim, detail: str = "") -> bool:
     return True
 
 
-def _grade(claim: Claim, drive: Drive) -> list[Check]:
+def _grade(claim: Claim, drive: Drive) -> Graded:
     seen = seen_of(claim.attempt)
     seen[claim.round.key] = seen_round(claim.round, drive.record)
-    return all_steps()[claim.attempt.step].grade(seen)
+    return grade_now(claim.attempt, all_steps()[claim.attempt.step], seen)
 
 
-def _of_round(checks: list[Check], round_: Round) -> list[Check]:
-    return [check for check in checks if check.round == round_.key]
+def _of_round(graded: Graded, round_: Round) -> list[Check]:
+    return [check for check in graded.checks if check.round == round_.key]
 
 
 def _store(claim: Claim, drive: Drive, outcome: Run.Outcome, reason: Reason, detail: str) -> None:
     record = drive.record
+    if record.lab_line:  # the next run's must differ from its first letter on, so that cold is cold
+        Endpoint.objects.filter(pk=claim.run.endpoint_id).update(last_lab_line=record.lab_line)
     _end_run(
         claim,
         outcome,
@@ -120,7 +123,7 @@ def _end_run(claim: Claim, outcome: Run.Outcome, reason: Reason, detail: str, **
         raise _Stale
 
 
-def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, checks: list[Check]) -> None:
+def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, graded: Graded) -> None:
     attempt = claim.attempt
     if attempt_is_cancelled(attempt) or outcome is Run.Outcome.CANCELLED:
         end_cancelled(attempt)
@@ -128,20 +131,20 @@ def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, checks: list[Che
     again = runs_so_far(claim.round) < MOST_RUNS
     match outcome:
         case Run.Outcome.RECORDED:
-            _accept(claim, checks)
+            _accept(claim, graded)
         case Run.Outcome.DISTURBED | Run.Outcome.INCONCLUSIVE:
-            _requeue(attempt) if again else _accept(claim, checks)
+            _requeue(attempt) if again else _accept(claim, graded)
         case _:
             end_or_repeat(attempt, reason, again=again)
 
 
-def _accept(claim: Claim, checks: list[Check]) -> None:
+def _accept(claim: Claim, graded: Graded) -> None:
     """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
     step = all_steps()[claim.attempt.step]
     Round.objects.filter(pk=claim.round.pk).update(accepted_run=claim.run)
     if claim.round.number < len(step.rounds):
         _wait(claim.attempt, State.OPEN)
-    elif not close_graded(claim.attempt, State.RUNNING, step, checks):
+    elif not close_graded(claim.attempt, State.RUNNING, step, graded):
         raise _Stale
 
 
@@ -185,4 +188,4 @@ def _wait(attempt: Attempt, after: State, **fields: Any) -> None:
 def endpoint_is(endpoint: Endpoint, state: Endpoint.State, detail: str) -> None:
     # By its address too: what was found at the old one says nothing of the new.
     found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
-    found.exclude(state=Endpoint.State.PAUSED).update(state=state, detail=storable(detail[:300]))
+    found.exclude(state__in=HELD).update(state=state, detail=storable(detail[:300]))

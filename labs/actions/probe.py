@@ -8,12 +8,14 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from labs.actions.breaker import HELD
 from labs.actions.storable import storable
 from labs.llama.client import LlamaClient
 from labs.llama.errors import LlamaError
+from labs.measure.fingerprint import fingerprint
 from labs.measure.prepare import read_facts
 from labs.measure.recording import ServerFacts
-from labs.models import Endpoint
+from labs.models import Endpoint, Pool
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
 PROBE_EVERY_S = 10
@@ -31,12 +33,26 @@ def probe(endpoint: Endpoint) -> Endpoint.State:
             facts = read_facts(client, known) if state is Endpoint.State.UP else None
     except LlamaError as error:
         state, detail, facts = Endpoint.State.DOWN, str(error), None
-    fields = storable({"detail": detail[:300]} | ({"facts": facts.to_json()} if facts else {}))
     # By its address too: one that was moved meanwhile is another server, and this says nothing of it.
     found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
-    found.update(probed_at=Now(), **fields)
-    found.exclude(state=Endpoint.State.PAUSED).update(state=state)
+    found.update(probed_at=Now())
+    if facts is not None:
+        print_ = fingerprint(facts)
+        found.update(facts=storable(facts.to_json()), fingerprint=print_)
+        if not fits(endpoint.pool, print_):
+            state, detail = Endpoint.State.QUARANTINED, "another model, build or size than its pool has"
+    lifted = {Endpoint.State.QUARANTINED} if facts is not None else set()
+    found.exclude(state__in=set(HELD) - lifted).update(state=state, detail=storable(detail[:300]))
     return state
+
+
+def fits(pool: Pool | None, print_: str) -> bool:
+    """The first endpoint of a pool sets what the others must be."""
+    if pool is None:
+        return True
+    if Pool.objects.filter(pk=pool.pk, fingerprint="").update(fingerprint=print_):
+        return True
+    return Pool.objects.filter(pk=pool.pk, fingerprint=print_).exists()
 
 
 def due() -> QuerySet[Endpoint]:

@@ -18,6 +18,7 @@ from labs import tokens
 from labs.actions.change import move
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.grade import grade_without_run
+from labs.actions.pauses import paused_everywhere
 from labs.actions.wake import wake_drivers_after_commit
 from labs.measure.plan import Plan
 from labs.models import Attempt, AttemptCount, Course, Round, State
@@ -47,6 +48,10 @@ def submit(
                 "This step opens once you have tried: %(steps)s.",
                 steps=", ".join(other.key for other in sheet.waits_for),
             )
+        )
+    if paused_everywhere(step):
+        raise Refused(
+            N_("This step is paused because of the model server. Nothing was sent, and it cost you nothing.")
         )
     form = sheet.form(data)
     if not form.is_valid():

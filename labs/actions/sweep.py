@@ -13,10 +13,11 @@ from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from labs.actions.canaries import due as canaries_due
 from labs.actions.change import move, refund
 from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
-from labs.actions.grade import close_graded
+from labs.actions.grade import close_graded, grade_now
 from labs.actions.probe import due
 from labs.actions.wake import wake
 from labs.models import Attempt, Lease, Reason, Run, State
@@ -46,7 +47,7 @@ def sweep_once() -> None:
     )
     from labs.tasks import drive, probe_endpoints  # tasks imports the actions
 
-    if waiting().exists():
+    if waiting().exists() or canaries_due().exists():
         wake(drive)
     if due().exists():
         wake(probe_endpoints)
@@ -98,13 +99,13 @@ def expire_open(attempt: Attempt) -> None:
         _give_up(attempt, State.CANCELLED, Reason.TIME_LIMIT)
         return
     try:
-        checks = list(step.grade(seen))
+        graded = grade_now(attempt, step, seen)
     except Exception:  # a fault of ours; without an end this attempt would come again at every sweep
         log.exception("grading %s at its end failed", attempt)
         _give_up(attempt, State.ERRORED, Reason.GRADER_ERROR)
         return
     with transaction.atomic():
-        close_graded(attempt, State.OPEN, step, checks)
+        close_graded(attempt, State.OPEN, step, graded)
 
 
 def expire_queued(attempt: Attempt) -> None:

@@ -13,14 +13,17 @@ from labs.models.attempt import (
     StoredRecording,
 )
 from labs.models.course import Course, Enrolment, Role
-from labs.models.endpoint import Endpoint, Lease
-from labs.models.grade import Grade, GradeEvent
+from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
+from labs.models.grade import AUTOMATIC, Grade, GradeEvent
+from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
 
 __all__ = [
+    "AUTOMATIC",
     "LIVE",
     "TERMINAL",
     "Attempt",
     "AttemptCount",
+    "CanaryRun",
     "Course",
     "Endpoint",
     "Enrolment",
@@ -28,10 +31,14 @@ __all__ = [
     "Grade",
     "GradeEvent",
     "Lease",
+    "Pool",
     "Reason",
+    "RegradeRow",
+    "RegradeSet",
     "Role",
     "Round",
     "Run",
     "State",
+    "StepLimits",
     "StoredRecording",
 ]

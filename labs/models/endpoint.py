@@ -1,4 +1,4 @@
-"""A llama-server, what a probe found there, and the lease: the right to use all of it alone for a while."""
+"""A llama-server, what was found there, and the lease: the right to use all of it alone for a while."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ from typing import Any
 from django.db import models
 
 
+class Pool(models.Model):
+    """Endpoints that answer alike: one `fingerprint`, which the first of them sets and an admin may accept anew."""
+
+    name = models.CharField(max_length=100, unique=True)
+    fingerprint = models.CharField(max_length=16, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Endpoint(models.Model):
-    """`base_url` is stored normalised and is unique: two names of one server would share its slots unknowingly."""
+    """`base_url` is stored normalised and is unique: two names of one server would share its slots unknowingly.
+
+    `resting`: it failed several times in a row, and nothing is sent before `rest_until`; then a canary tries it.
+    `quarantined`: its fingerprint is not its pool's. `canaries` is {name: {"green": bool, "reason": Text or None}},
+    found for the fingerprint `canaries_of`.
+    """
 
     class State(models.TextChoices):
         UNKNOWN = "unknown"
         UP = "up"
         LOADING = "loading"
         DOWN = "down"
+        RESTING = "resting"
+        QUARANTINED = "quarantined"
         PAUSED = "paused"
 
     name = models.CharField(max_length=100, unique=True)
@@ -27,6 +44,19 @@ class Endpoint(models.Model):
     detail = models.CharField(max_length=300, blank=True)
     facts = models.JSONField(default=dict, blank=True)
     probed_at = models.DateTimeField(null=True, blank=True)
+    pool = models.ForeignKey(Pool, models.SET_NULL, null=True, blank=True, related_name="endpoints")
+    fingerprint = models.CharField(max_length=16, blank=True)
+    failures = models.PositiveSmallIntegerField(
+        default=0, help_text="In a row; any run that ends well clears it."
+    )
+    rest_until = models.DateTimeField(null=True, blank=True)
+    last_lab_line = models.CharField(max_length=300, blank=True)
+    canaries = models.JSONField(default=dict, blank=True)
+    canaries_of = models.CharField(max_length=16, blank=True)
+    canaries_at = models.DateTimeField(null=True, blank=True)
+    canaries_tried_at = models.DateTimeField(null=True, blank=True)
+    canaries_wanted = models.BooleanField(default=False)
+    has_red_canary = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return self.name
@@ -34,6 +64,20 @@ class Endpoint(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         super().save(*args, **kwargs)
         Lease.objects.get_or_create(endpoint=self)
+
+
+class CanaryRun(models.Model):
+    """One round of canaries: what they found, on which build and model. A history; the newest also stands on the
+    endpoint. `detail` says why a round found nothing."""
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="canary_runs")
+    at = models.DateTimeField(auto_now_add=True)
+    facts = models.JSONField(default=dict)
+    found = models.JSONField(default=dict)
+    detail = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
 
 
 class Lease(models.Model):

@@ -271,6 +271,7 @@ class BargeIn(Step):
     )
     rounds = (CutRound(), Stop())
     shows = frozenset({"slots", "voice"})
+    needs = frozenset({"slots", "content", "cancel"})
     budget_ms = 6_000
 
     def examples(self) -> Sequence[Example]:

@@ -10,6 +10,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
+from labs.grading.limits import Limit
 from labs.grading.order import break_fault, evidence_of, more_computed, pair_of, why_no_break
 from labs.grading.sane import Fault, alone, cold, first_fault, ours, served, template_changes, whole
 from labs.measure.plan import Ask, Plan
@@ -22,6 +23,9 @@ from labs.steps.prompts import as_text
 from labs.text import N_, Json, Text
 
 DOCUMENTS = 7
+PREDICTED = Limit(
+    "predicted-tokens", N_("How far a predicted prefix may be off"), "tokens", SLACK_TOKENS, 0, 50
+)
 PROMPT_TOKENS, TAIL_TOKENS = 280, 50
 PLACES = [
     ("front", _("in front of everything")),
@@ -142,10 +146,10 @@ class Guess(Round):
         control, changed = run["control"], run["changed"]
         pair, evidence = pair_of(changed, control), evidence_of(run, ("cold", "control", "changed"))
         place, pick = answers["place"], answers[f"pick_{answers['place']}"]
-        predicted = pick + run.lab_line_tokens
+        predicted, slack_tokens = pick + run.lab_line_tokens, PREDICTED.of(seen.limits)
         yield claims.PREDICTION.settle(
             None if changed.n else Fault(N_("The server's tokens of the prompt are missing.")),
-            abs(predicted - pair.lcp) <= SLACK_TOKENS,
+            abs(predicted - pair.lcp) <= slack_tokens,
             N_(
                 "You predicted a common prefix of %(predicted)s tokens; it has %(lcp)s.",
                 predicted=predicted,
@@ -159,7 +163,7 @@ class Guess(Round):
             {
                 **evidence,
                 "rule": N_("prefix predicted = prefix of the two prompts").to_json(),
-                "limit": {"tokens": SLACK_TOKENS},
+                "limit": {"tokens": slack_tokens},
                 "predicted": predicted,
             },
         )
@@ -291,6 +295,8 @@ class CacheBreak(Step):
     )
     rounds = (Guess(), Repair())
     shows = frozenset({"diff", "reuse"})
+    limits = (PREDICTED,)
+    needs = frozenset({"slots", "content", "prefix"})
     budget_ms = 5_000
 
     def examples(self) -> Sequence[Example]:

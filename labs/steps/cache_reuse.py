@@ -275,6 +275,7 @@ class CacheReuse(Step):
     )
     rounds = (Again(), Emptied(), Explain())
     shows = frozenset({"diff", "reuse"})
+    needs = frozenset({"slots", "content", "prefix"})
     budget_ms = 4_000
 
     def examples(self) -> Sequence[Example]:

@@ -268,6 +268,7 @@ class FirstSentence(Step):
     goal = N_("Find the moment at which the first sentence is over, and keep answers short in code.")
     rounds = (AskRound(), Mark(), CapRound())
     shows = frozenset({"voice"})
+    needs = frozenset({"slots", "content"})
     budget_ms = 4_500
 
     def examples(self) -> Sequence[Example]:

@@ -291,6 +291,7 @@ class FirstToken(Step):
     title = N_("What is in a TTFT?")
     goal = N_("Find the frame that ends the TTFT, and split it into wait, prefill and the rest.")
     rounds = (Predict(), Mark(), Split())
+    needs = frozenset({"slots", "content"})
     budget_ms = 6_000
 
     def examples(self) -> Sequence[Example]:

@@ -15,6 +15,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
+from labs.grading.limits import Limit
 from labs.grading.line import (
     NOT_SLOWER,
     PREDICTION_SHARE,
@@ -38,7 +39,15 @@ from labs.steps.sizes import LARGE, LARGE_KEYS, OWN, SMALL, messages_of, small_k
 from labs.steps.tables import in_ms
 from labs.text import N_, Json
 
-COST_SHARE = 0.10
+PREDICTED = Limit(
+    "predicted-percent",
+    N_("How far a predicted TTFT may be off"),
+    "percent",
+    round(100 * PREDICTION_SHARE),
+    1,
+    100,
+)
+COST = Limit("cost-percent", N_("How far the cost of a document may be off"), "percent", 10, 1, 100)
 
 
 class SmallForm(StepForm):
@@ -183,11 +192,11 @@ class Large(Round):
         none, four = (some(small, small_keys(count)) for count in SMALL)
         twelve, own = some(run, LARGE_KEYS), run["own"]
         line, said_ms = line_through(none, four), answers["twelve_ms"]
-        n = twelve[0].n
+        n, predicted_share = twelve[0].n, PREDICTED.of(seen.limits) / 100
         right_ms = line.at(n) if line else 0
         yield claims.PREDICTION.settle(
             first_fault(measured_fault(small, [*none, *four]), crooked(small, line)),
-            near(said_ms, right_ms),
+            near(said_ms, right_ms, predicted_share),
             N_(
                 "You predicted %(said)s ms; the line through your two fastest runs gives %(right)s ms for %(n)s "
                 "tokens.",
@@ -199,7 +208,7 @@ class Large(Round):
             {
                 "saw": {"said_ms": said_ms, "line_ms": round(right_ms, 1), "n": n},
                 "rule": N_("line through the two fastest runs of the first round, over prompt_n").to_json(),
-                "limit": {"share": PREDICTION_SHARE},
+                "limit": {"share": predicted_share},
                 "control": figures_of([*none, *four]),
             },
         )
@@ -248,13 +257,14 @@ class Explain(Round):
         answers, small, large = seen[self.key].answers, seen.run_of("small"), seen.run_of("large")
         four, twelve = some(small, small_keys(SMALL[1])), some(large, LARGE_KEYS)
         said_ms, right_ms = answers["per_document_ms"], _per_document_ms(seen)
+        cost_share = COST.of(seen.limits) / 100
         yield claims.PER_DOCUMENT.settle(
             first_fault(
                 measured_fault(small, four),
                 measured_fault(large, twelve),
                 None if right_ms > 0 else NOT_SLOWER,
             ),
-            near(said_ms, right_ms, COST_SHARE),
+            near(said_ms, right_ms, cost_share),
             N_(
                 "Right: one more document costs %(right)s ms before the first word.", right=round(right_ms, 1)
             ),
@@ -266,7 +276,7 @@ class Explain(Round):
                     "per_document_ms": round(right_ms, 1),
                 },
                 "rule": N_("(fastest TTFT of 12 - fastest TTFT of 4) / 8").to_json(),
-                "limit": {"share": COST_SHARE},
+                "limit": {"share": cost_share},
             },
         )
         yield claims.WHY.settle(
@@ -290,6 +300,8 @@ class Prefill(Step):
     goal = N_("Measure two sizes of a prompt, predict the next one from them, and see where the time goes.")
     rounds = (Small(), Large(), Explain())
     shows = frozenset({"cost"})
+    limits = (PREDICTED, COST)
+    needs = frozenset({"slots", "content"})
     budget_ms = 9_000
 
     def examples(self) -> Sequence[Example]:

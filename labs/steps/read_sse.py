@@ -191,6 +191,7 @@ class ReadSse(Step):
         "Read a stream line by line, with a time for each piece, and find the first token and the server's counters."
     )
     rounds: ClassVar[Sequence[Round]] = (Streams(), Own())
+    needs = frozenset({"slots", "content"})
     budget_ms = 500
     bundle = "build/read-sse.mjs"
 

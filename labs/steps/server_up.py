@@ -242,6 +242,7 @@ class ServerUp(Step):
     title = N_("What answers me?")
     goal = N_("Ask the model server how it is, what it can hold, and how many it can serve at once.")
     rounds = (Look(), Read())
+    needs = frozenset({"slots"})
     budget_ms = 0  # nothing is computed
 
     def examples(self) -> Sequence[Example]:

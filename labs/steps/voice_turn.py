@@ -271,6 +271,7 @@ class VoiceTurn(Step):
     rounds = (Design(), Mouth())
     requires = frozenset({"cache-break"})
     shows = frozenset({"diff", "voice"})
+    needs = frozenset({"slots", "content", "prefix"})
     budget_ms = 5_000
 
     def examples(self) -> Sequence[Example]:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import get_language
 
+from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
 from labs.models import Attempt, Course, GradeEvent, State
 from labs.sheets import Sheet, sheet_for
@@ -41,6 +42,7 @@ def step_context(
         "form": form or _form(sheet, shown),
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
+        "paused": paused_everywhere(step),
         "submit_key": uuid.uuid4(),
         "is_next_round": sheet.attempt is not None,
         "on": "step",

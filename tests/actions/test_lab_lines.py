@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
 
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from labs.actions.claim import Claim, claim_next
-from labs.actions.execute import last_lab_line
-from labs.models import Endpoint, Run
+from labs.actions.finish import finish
+from labs.models import Endpoint
 from tests.actions.conftest import Submit
+from tests.actions.toy import drive
 
 
-def claimed(post: Submit, kim: User) -> Claim:
-    post(kim, "one")
+def claimed(post: Submit, user: User) -> Claim:
+    post(user, "one")
     claim = claim_next("w")
     assert claim is not None
     return claim
 
 
-def ran(claim: Claim, line: str, minutes_ago: int, endpoint: Endpoint | None = None) -> None:
-    Run.objects.create(
-        attempt=claim.attempt,
-        round=claim.round,
-        number=100 + minutes_ago,
-        endpoint=endpoint or claim.endpoint,
-        token=1,
-        worker="w",
-        facts={"lab_line": line},
-        started_at=timezone.now() - timedelta(minutes=minutes_ago),
-    )
+def ran(claim: Claim, line: str) -> None:
+    done = drive()
+    assert finish(claim, replace(done, record=replace(done.record, lab_line=line)))
 
 
-def test_a_run_without_a_lab_line_hides_no_earlier_one(post: Submit, kim: User, endpoint: Endpoint) -> None:
-    claim = claimed(post, kim)
-    assert last_lab_line(claim) == ""
-    ran(claim, "abc def\n", 3)
-    ran(claim, "xyz uvw\n", 2)
-    ran(claim, "", 1)
-    assert last_lab_line(claim) == "xyz uvw\n"
+def test_a_run_without_a_lab_line_hides_no_earlier_one(
+    post: Submit, kim: User, lee: User, endpoint: Endpoint
+) -> None:
+    ran(claimed(post, kim), "xyz uvw\n")
+    claim = claimed(post, lee)
+    assert claim.endpoint.last_lab_line == "xyz uvw\n"
+    ran(claim, "")
+    endpoint.refresh_from_db()
+    assert endpoint.last_lab_line == "xyz uvw\n"
 
 
 def test_another_endpoint_has_lines_of_its_own(post: Submit, kim: User, endpoint: Endpoint) -> None:
-    claim = claimed(post, kim)
     other = Endpoint.objects.create(name="b", base_url="http://127.0.0.1:2", state=Endpoint.State.DOWN)
-    ran(claim, "abc def\n", 1, other)
-    assert last_lab_line(claim) == ""
+    ran(claimed(post, kim), "abc def\n")
+    other.refresh_from_db()
+    assert other.last_lab_line == ""

@@ -10,7 +10,7 @@ import pytest
 from labs.actions import probe as probe_module
 from labs.actions.finish import endpoint_is
 from labs.actions.probe import probe, probe_due
-from labs.models import Endpoint
+from labs.models import Endpoint, Pool
 from tests.llama.byte_server import ByteServer, Peer, answer
 
 PROPS = {
@@ -56,6 +56,33 @@ def test_what_was_found_at_an_old_address_is_not_stored_for_the_new(here: Endpoi
     endpoint_is(here, Endpoint.State.DOWN, "gone")
     moved = Endpoint.objects.get(pk=here.pk)
     assert (moved.state, moved.facts, moved.probed_at) == ("unknown", {}, None)
+
+
+def test_the_first_of_a_pool_says_what_the_others_must_be(here: Endpoint) -> None:
+    pool = Pool.objects.create(name="class")
+    here.pool = pool
+    here.save()
+    assert probe(here) == Endpoint.State.UP
+    pool.refresh_from_db()
+    here.refresh_from_db()
+    assert pool.fingerprint == here.fingerprint != ""
+    assert probe(here) == Endpoint.State.UP
+
+    Pool.objects.update(fingerprint="another")
+    assert probe(Endpoint.objects.get(pk=here.pk)) == Endpoint.State.QUARANTINED
+    here.refresh_from_db()
+    assert (here.state, here.detail) == ("quarantined", "another model, build or size than its pool has")
+
+    Pool.objects.update(fingerprint=here.fingerprint)  # an admin accepts it
+    assert probe(Endpoint.objects.get(pk=here.pk)) == Endpoint.State.UP
+
+
+@pytest.mark.parametrize("state", ["paused", "resting"])
+def test_what_a_probe_may_not_lift(here: Endpoint, state: str) -> None:
+    Endpoint.objects.update(state=state)
+    probe(here)
+    here.refresh_from_db()
+    assert here.state == state
 
 
 def test_a_paused_endpoint_stays_paused(here: Endpoint) -> None:

@@ -1,0 +1,51 @@
+"""The circuit breaker of an endpoint: after a few failures in a row nothing is sent for a while, then one canary."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from labs.actions.storable import storable
+from labs.models import Endpoint
+
+log = logging.getLogger(__name__)
+
+FAILURES = 3
+FIRST_REST_S = 10
+LONGEST_REST_S = 300
+# What a probe of `/health` may not lift: a person, the breaker or the pool's rule put it there.
+HELD = (Endpoint.State.PAUSED, Endpoint.State.RESTING, Endpoint.State.QUARANTINED)
+
+
+def succeeded(endpoint: Endpoint) -> None:
+    """A run or a canary ended as it should."""
+    Endpoint.objects.filter(pk=endpoint.pk, failures__gt=0).update(failures=0, rest_until=None)
+
+
+def failed(endpoint: Endpoint, detail: str) -> None:
+    """The server was at fault. The third time in a row opens the breaker; each further one doubles the rest."""
+    here = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
+    here.update(failures=F("failures") + 1)
+    failures = here.values_list("failures", flat=True).first() or 0
+    if failures < FAILURES:
+        return
+    rest_s = min(FIRST_REST_S * 2 ** min(failures - FAILURES, 10), LONGEST_REST_S)
+    opened = here.exclude(state__in=(*HELD, Endpoint.State.DOWN)).update(
+        state=Endpoint.State.RESTING,
+        detail=storable(f"{failures} failures in a row, the last: {detail}"[:300]),
+        rest_until=Now() + timedelta(seconds=rest_s),
+    )
+    if opened:  # one alert for one opening, however many runs fail
+        log.error("endpoint %s rests: %s failures in a row, the last: %s", endpoint, failures, detail)
+    else:
+        here.filter(state=Endpoint.State.RESTING).update(rest_until=Now() + timedelta(seconds=rest_s))
+
+
+def close(endpoint: Endpoint) -> None:
+    """The canary came back: runs may go there again."""
+    here = Endpoint.objects.filter(pk=endpoint.pk, state=Endpoint.State.RESTING)
+    if here.update(state=Endpoint.State.UP, failures=0, rest_until=None, detail=""):
+        log.warning("endpoint %s is back", endpoint)

@@ -1,0 +1,44 @@
+"""Which steps an endpoint may run: those whose canaries are all green there (DESIGN 6.8)."""
+
+from __future__ import annotations
+
+from labs.models import Endpoint
+from labs.steps import all_steps
+from labs.steps.base import Step
+from labs.text import N_, Text
+
+UNTRIED = N_(
+    "The model server is being checked before this step can run there. That takes less than a minute."
+)
+
+
+def green(endpoint: Endpoint) -> set[str]:
+    return {name for name, found in endpoint.canaries.items() if found["green"]}
+
+
+def paused_steps(endpoint: Endpoint) -> list[str]:
+    """Keys of the steps that may not run there now."""
+    good = green(endpoint)
+    return [step.key for step in all_steps().values() if not step.needs <= good]
+
+
+def why_paused(endpoint: Endpoint, step: Step) -> Text | None:
+    """What the first red canary that the step needs said. None: nothing stands in its way."""
+    for name in sorted(step.needs):
+        found = endpoint.canaries.get(name)
+        if found is None:
+            return UNTRIED
+        if not found["green"]:
+            return Text.from_json(found["reason"])
+    return None
+
+
+def paused_everywhere(step: Step) -> Text | None:
+    """Why no server that is up may run this step; None where one may, or will be tried, or where none is up."""
+    if not step.needs:
+        return None
+    here = Endpoint.objects.filter(state=Endpoint.State.UP).order_by("pk")
+    reasons = [why_paused(endpoint, step) for endpoint in here]
+    if not reasons or None in reasons or UNTRIED in reasons:
+        return None
+    return reasons[0]

@@ -1,0 +1,151 @@
+"""Apply a set, or drop it. One transaction: either everything counts from now on, or nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+
+from labs.actions.override import automatic_of
+from labs.actions.regrade.build import CHUNK, build_chunk
+from labs.actions.regrade.report import ROWS_AT_ONCE, digest_of
+from labs.models import AUTOMATIC, Grade, GradeEvent, RegradeRow, RegradeSet, StepLimits
+
+State = RegradeSet.State
+
+
+def apply(regrade: RegradeSet, by: User | None) -> bool:
+    """Appends the new events, lets each student's grade point at the best, and puts the limits in force.
+
+    Attempts that ended since the preview are graded along. Overrides stay, with the new grade beneath them. False
+    when the set was not waiting to be applied: a second apply changes nothing.
+    """
+    with transaction.atomic():
+        # The first change, so that two applies, or apply and cancel, are told apart by the database.
+        if not _end(regrade, (State.PREVIEW,), State.APPLIED, by):
+            return False
+        regrade.ended_by = by
+        while build_chunk(regrade, state=State.APPLIED):
+            pass
+        _put_limits_in_force(regrade, by)
+        # Locked before the events are read: whoever grades meanwhile waits, and then compares with what is new.
+        grades = Grade.objects.select_for_update(of=("self",)).filter(
+            course_id=regrade.course_id, step=regrade.step
+        )
+        held = {grade.user_id: grade for grade in grades.select_related("event", "automatic")}
+        for rows in _chunks(regrade):
+            _append(regrade, rows)
+        # The events hold them from now on.
+        regrade.rows.update(checks=None)
+        _point_at_best(regrade, held)
+        RegradeSet.objects.filter(pk=regrade.pk).update(digest=digest_of(regrade))
+    regrade.refresh_from_db()
+    return True
+
+
+def cancel(regrade: RegradeSet, by: User | None) -> bool:
+    """Drops the rows; that there was a set is kept. False when it was applied or cancelled before."""
+    with transaction.atomic():
+        if not _end(regrade, (State.BUILDING, State.PREVIEW), State.CANCELLED, by):
+            return False
+        regrade.rows.all().delete()
+    regrade.refresh_from_db()
+    return True
+
+
+def _end(regrade: RegradeSet, before: tuple[State, ...], after: State, by: User | None) -> bool:
+    ended = RegradeSet.objects.filter(pk=regrade.pk, state__in=before).update(
+        state=after, ended_at=Now(), ended_by=by
+    )
+    return ended == 1
+
+
+def _put_limits_in_force(regrade: RegradeSet, by: User | None) -> None:
+    if regrade.limits_version:
+        StepLimits.objects.get_or_create(
+            course_id=regrade.course_id,
+            step=regrade.step,
+            version=regrade.limits_version,
+            defaults={"values": regrade.limits, "by": by},
+        )
+
+
+def _chunks(regrade: RegradeSet) -> Iterator[list[RegradeRow]]:
+    """The rows that differ from what counts now, a few at a time."""
+    last = None
+    while True:
+        rows = regrade.rows.filter(kept="", checks__isnull=False).order_by("pk")
+        chunk = list(rows.filter(pk__gt=last)[:CHUNK] if last else rows[:CHUNK])
+        if not chunk:
+            return
+        yield chunk
+        last = chunk[-1].pk
+
+
+def _append(regrade: RegradeSet, rows: list[RegradeRow]) -> None:
+    """New events for these rows, but for attempts that somebody has graded since the preview."""
+    events = (
+        GradeEvent.objects.filter(attempt__in=[row.attempt_id for row in rows], kind__in=AUTOMATIC)
+        .order_by("created_at", "pk")
+        .values_list("attempt_id", "pk")
+    )
+    newest = dict(events)
+    fresh = [row for row in rows if newest.get(row.attempt_id) == row.before_id]
+    moved = [row.pk for row in rows if newest.get(row.attempt_id) != row.before_id]
+    RegradeRow.objects.filter(pk__in=moved).update(kept=RegradeRow.Kept.CHANGED_MEANWHILE, points=None)
+    GradeEvent.objects.bulk_create(_event_of(regrade, row) for row in fresh)
+
+
+def _event_of(regrade: RegradeSet, row: RegradeRow) -> GradeEvent:
+    assert row.points is not None  # only a row that is kept has none
+    return GradeEvent(
+        attempt_id=row.attempt_id,
+        kind=GradeEvent.Kind.REGRADE,
+        step_version=regrade.step_version,
+        limits_version=regrade.limits_version,
+        points=row.points,
+        open_points=row.open_points,
+        checks=row.checks,
+        evidence_hash=row.evidence_hash,
+        regrade=regrade,
+        by=regrade.ended_by,
+        comment=regrade.why,
+    )
+
+
+def _point_at_best(regrade: RegradeSet, held: dict[int, Grade]) -> None:
+    for user_id, event_id in _best(regrade, held).items():
+        grade = held.get(user_id)
+        if grade is None:
+            whose = {"course_id": regrade.course_id, "user_id": user_id, "step": regrade.step}
+            Grade.objects.get_or_create(**whose, defaults={"event_id": event_id})
+        elif grade.is_overridden:
+            if grade.automatic_id != event_id:
+                Grade.objects.filter(pk=grade.pk).update(automatic=event_id)
+        elif grade.event_id != event_id:
+            Grade.objects.filter(pk=grade.pk).update(event=event_id)
+
+
+def _best(regrade: RegradeSet, held: dict[int, Grade]) -> dict[int, int]:
+    """By student the event of their best attempt. Of equal ones the attempt that counts already, else the first."""
+    counts_now = {user_id: automatic_of(grade) for user_id, grade in held.items()}
+    newest = (
+        GradeEvent.objects.filter(
+            kind__in=AUTOMATIC, attempt__course_id=regrade.course_id, attempt__step=regrade.step
+        )
+        .order_by("attempt__created_at", "attempt_id", "-created_at", "-pk")
+        .values_list("attempt__user_id", "attempt_id", "pk", "points")
+    )
+    best: dict[int, tuple[int, bool, int]] = {}
+    last = None
+    for user_id, attempt_id, event_id, points in newest.iterator(ROWS_AT_ONCE):
+        if attempt_id == last:
+            continue
+        last = attempt_id
+        now = counts_now.get(user_id)
+        found = (points, now is not None and now.attempt_id == attempt_id, event_id)
+        if user_id not in best or found[:2] > best[user_id][:2]:
+            best[user_id] = found
+    return {user_id: event_id for user_id, (_points, _counts_now, event_id) in best.items()}
