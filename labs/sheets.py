@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hmac
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 
 from labs import tokens
 from labs.measure.frames import unpack_frames
-from labs.measure.recording import Recording, RunRecord, ServerFacts
-from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State
+from labs.measure.recording import Frame, Recording, RunRecord, ServerFacts
+from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State, StoredRecording
 from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
 from labs.steps.base import RoundSeen, Seen, Step, StepForm
@@ -111,20 +111,24 @@ def seen_round(round_: Round, record: RunRecord | None) -> RoundSeen:
     return RoundSeen(key=round_.key, challenge=round_.challenge, answers=round_.answers, run=record)
 
 
-def record_of(run: Run) -> RunRecord:
-    """A stored run as the graders and pages read it."""
-    recordings = {}
-    for stored in run.recordings.all():
-        store = getattr(stored, "frame_store", None)
-        recordings[stored.key] = Recording.from_json(
-            stored.data, unpack_frames(bytes(store.blob)) if store else ()
-        )
+def record_of(run: Run, frames: Callable[[StoredRecording], tuple[Frame, ...]] | None = None) -> RunRecord:
+    """A stored run as the graders and pages read it. `frames` finds a recording's frames; else the kept ones."""
+    recordings = {
+        stored.key: replace(Recording.from_json(stored.data), frames=(frames or kept_frames)(stored))
+        for stored in run.recordings.all()
+    }
     facts = dict(run.facts)
     return RunRecord(
         recordings=recordings,
         server=ServerFacts.from_json(facts.pop("server", {})),
         **{name: facts[name] for name in RUN_FACTS if name in facts},
     )
+
+
+def kept_frames(stored: StoredRecording) -> tuple[Frame, ...]:
+    """() where they were purged or never were."""
+    store = getattr(stored, "frame_store", None)
+    return unpack_frames(bytes(store.blob)) if store else ()
 
 
 # What of a RunRecord is stored on the run itself, beside the recordings.

@@ -7,6 +7,7 @@ from celery.worker import state
 
 from labs.actions.execute import drive_all
 from labs.actions.probe import probe_due
+from labs.actions.regrade.build import build_due
 
 
 @shared_task(name="labs.tasks.drive", ignore_result=True, acks_late=False)
@@ -22,3 +23,9 @@ def drive() -> None:
 def probe_endpoints() -> None:
     """Runs in the background worker."""
     probe_due()
+
+
+@shared_task(name="labs.tasks.build_regrades", ignore_result=True)
+def build_regrades() -> None:
+    """Runs in the background worker."""
+    build_due()

@@ -19,8 +19,10 @@ from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded, grade_now
 from labs.actions.probe import due
+from labs.actions.regrade.apply import cancel as cancel_regrade
+from labs.actions.regrade.build import overdue, stalled
 from labs.actions.wake import wake
-from labs.models import Attempt, Lease, Reason, Run, State
+from labs.models import Attempt, Lease, Reason, RegradeSet, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
 
@@ -45,12 +47,15 @@ def sweep_once() -> None:
         Attempt.objects.filter(state=State.QUEUED, queued_at__lt=_before(settings.LABHUB_QUEUED_S)),
         expire_queued,
     )
-    from labs.tasks import drive, probe_endpoints  # tasks imports the actions
+    _each(overdue(), give_up_regrade)
+    from labs.tasks import build_regrades, drive, probe_endpoints  # tasks imports the actions
 
     if waiting().exists() or canaries_due().exists():
         wake(drive)
     if due().exists():
         wake(probe_endpoints)
+    if stalled().exists():
+        wake(build_regrades)
 
 
 def _each(found: QuerySet[Row], repair: Callable[[Row], None]) -> None:
@@ -110,6 +115,12 @@ def expire_open(attempt: Attempt) -> None:
 
 def expire_queued(attempt: Attempt) -> None:
     _give_up(attempt, State.ERRORED, Reason.ENDPOINT_DOWN)
+
+
+def give_up_regrade(regrade: RegradeSet) -> None:
+    """It was never built to its end; no grade has changed."""
+    log.warning("%s was given up", regrade)
+    cancel_regrade(regrade, by=None)
 
 
 def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from labs.measure.recording import Frame
 
@@ -23,6 +24,28 @@ UPCASTERS: Mapping[int, Callable[[bytes], bytes]] = {}
 
 class BadBlob(Exception):
     """Not a blob that `pack_frames` wrote, or one of a version we do not know."""
+
+
+class FramesAbsent(Exception):
+    """Somebody looked at frames that are not at hand: left unread, or purged."""
+
+
+class AbsentFrames(tuple[Frame, ...]):
+    """Stands where frames are not at hand. Looking at it raises FramesAbsent: it is not 'no frames came'."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Frame]:
+        raise FramesAbsent
+
+    def __len__(self) -> int:
+        raise FramesAbsent
+
+    def __getitem__(self, at: Any) -> Any:
+        raise FramesAbsent
+
+
+ABSENT = AbsentFrames()
 
 
 def pack_frames(frames: Iterable[Frame]) -> bytes:

@@ -12,6 +12,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check, Verdict
+from labs.grading.limits import Limit, Limits, points_limit, weighed
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord
 from labs.text import Json, Text
@@ -39,7 +40,9 @@ class RoundSeen:
 
 
 class Seen(dict[str, RoundSeen]):
-    """The rounds locked so far, by key, in order."""
+    """The rounds locked so far, by key, in order. `limits` are the course's, where it has set any."""
+
+    limits: Limits = {}
 
     def run_of(self, key: str) -> RunRecord:
         """The run of a round that must have been recorded before a later one opened. Raises ValueError."""
@@ -199,6 +202,8 @@ class Step:
     # What one clean pass of all rounds may cost the server (lab.md, 'A budget of machine time').
     budget_ms: ClassVar[int]
     shows: ClassVar[frozenset[Drawing]] = frozenset()
+    # Numbers of its rules that a course may set otherwise.
+    limits: ClassVar[Sequence[Limit]] = ()
     # A bundle under static/ that its page loads beside the lab's own script, and that may run Python in the browser.
     bundle: ClassVar[str] = ""
 
@@ -206,16 +211,24 @@ class Step:
         """Raises KeyError."""
         return next((r for r in self.rounds if r.key == key), None) or _missing(key)
 
-    def grade(self, seen: Seen) -> list[Check]:
+    def grade(self, seen: Seen, limits: Limits | None = None) -> list[Check]:
         """All checks of the rounds seen so far. Pure: a regrade calls this again and executes nothing."""
         checks: list[Check] = []
         upto = Seen()
+        upto.limits = limits or {}
         for round_ in self.rounds:
             if round_.key not in seen:
                 break
             upto[round_.key] = seen[round_.key]
             checks.extend(round_.grade(upto))
-        return checks
+        return weighed(checks, upto.limits)
+
+    def all_limits(self) -> list[Limit]:
+        """Its own limits and the points of each of its checks, as its worked example shows them."""
+        whole = next((example for example in self.examples() if example.kind == "pass"), None)
+        checks = self.grade(whole.seen()) if whole is not None else []
+        most = self.points + self.bonus
+        return [*self.limits, *(points_limit(check, most) for check in checks if check.points)]
 
     def examples(self) -> Sequence[Example]:
         return ()
