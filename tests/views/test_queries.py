@@ -16,7 +16,7 @@ HOME = 5
 # Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
 # as the graders read them, and as the page lists them), grades, attempt states; an endpoint for each prompt that
 # the form wants as tokens.
-STEP_PAGE = 19
+STEP_PAGE = 20
 
 
 def test_home(
