@@ -88,7 +88,8 @@ def why_off(said_ms: float, right_ms: float, times: int, measured_ms: Sequence[f
             right=round(right_ms),
         )
     return N_(
-        "You predicted %(said)s ms; the line through your two fastest runs gives %(right)s ms for so many tokens.",
+        "You predicted %(said)s ms; the line through your two fastest runs gives %(right)s ms for so many tokens. "
+        "Predict along that line.",
         said=said_ms,
         right=round(right_ms),
     )

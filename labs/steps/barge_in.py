@@ -213,7 +213,8 @@ class Stop(Round):
                 not_written is not None and within(answers["saved_tokens"], not_written, SLACK_TOKENS),
                 N_("Right: closing saved the server %(saved)s of 200 tokens.", saved=not_written or 0),
                 N_(
-                    "You said %(said)s; see how many tokens stood in the slot and how many of them were the prompt.",
+                    "You said %(said)s. What stood in the slot beyond the prompt was written; what is left of 200 was "
+                    "saved.",
                     said=answers["saved_tokens"],
                 ),
                 {

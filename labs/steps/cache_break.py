@@ -156,7 +156,8 @@ class Guess(Round):
                 lcp=pair.lcp,
             ),
             N_(
-                "You predicted a common prefix of %(predicted)s tokens, but the two prompts share %(lcp)s.",
+                "You predicted a common prefix of %(predicted)s tokens, but the two prompts share %(lcp)s. Pick the "
+                "first token that differs, or the last one where none does.",
                 predicted=predicted,
                 lcp=pair.lcp,
             ),
@@ -239,7 +240,8 @@ class Repair(Round):
                 answers["more_computed"] == more,
                 N_("Right: %(more)s more tokens were computed for the changed prompt.", more=more or 0),
                 N_(
-                    "You said %(said)s; subtract the two figures of the table.", said=answers["more_computed"]
+                    "You said %(said)s. Take prompt_n of the repeat from that of the changed prompt.",
+                    said=answers["more_computed"],
                 ),
                 {
                     **evidence_of(guess, ("control", "changed")),

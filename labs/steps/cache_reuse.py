@@ -156,7 +156,9 @@ class Emptied(Round):
             N_(
                 "Right: the cache holds K and V, and the next token's scores come out of the last token only."
             ),
-            N_("Think of what the model must have at hand to choose the first token of its answer."),
+            N_(
+                "Choose another reason: what must the model have at hand to choose the first token of its answer?"
+            ),
             {
                 **evidence_of(again, ("cold", "repeat")),
                 "said": answers["why"],
@@ -236,7 +238,10 @@ class Explain(Round):
             emptied_fault(run, *SECOND_ITEMS),
             answers["more_computed"] == more,
             N_("Right: emptying the slot cost %(more)s tokens.", more=more or 0),
-            N_("You said %(said)s; subtract the two figures of the table.", said=answers["more_computed"]),
+            N_(
+                "You said %(said)s. Take prompt_n of the repeat from that of the request after the emptying.",
+                said=answers["more_computed"],
+            ),
             {
                 **evidence_of(run, tuple(SECOND)),
                 "said": answers["more_computed"],
@@ -250,7 +255,8 @@ class Explain(Round):
                 "Right: that is what --cache-ram 0 switches off, and what is useful where conversations are many."
             ),
             N_(
-                "Both servers forgot what their slots held. Only one of them had collected prompts elsewhere."
+                "Both servers forgot what their slots held. Choose the place where only one of them had collected "
+                "prompts."
             ),
             {
                 "saw": {

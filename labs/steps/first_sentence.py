@@ -21,7 +21,7 @@ from labs.steps.claims import first_sentence as claims
 from labs.steps.fields import MAX_ANSWER_TOKENS, MIN_ANSWER_TOKENS, CharacterMark, MaxTokensField, OneOf
 from labs.steps.prompts import as_text
 from labs.steps.sentence_tables import counted_table, rules_table, tally_table
-from labs.text import N_, Json
+from labs.text import N_, Json, Text
 
 MOST_SENTENCES = 3
 NO_SENTENCE = Fault(N_("The model did not finish a single sentence, so there is no place to mark."))
@@ -132,10 +132,7 @@ class Mark(Round):
                 NO_SENTENCE if opening is None else None,
                 opening is not None and opening.holds(mark),
                 N_("Right: by then the first sentence is over, and the voice may start."),
-                N_(
-                    "You marked place %(mark)s, where the first sentence is not over yet, or the next one has begun.",
-                    mark=mark,
-                ),
+                _why_not_there(mark, opening),
                 {
                     "saw": {"marked": mark, "text": challenge["texts"].get(name, "")},
                     "rule": N_("any place from the stop to the next visible character").to_json(),
@@ -146,7 +143,9 @@ class Mark(Round):
             None,
             answers["blank"] == "inside",
             N_("Right: only the blank tells a stop from a dot inside a number or an abbreviation."),
-            N_("Think of 3.5: its dot is a stop, too, until the next character says otherwise."),
+            N_(
+                "Choose the reason that 3.5 shows: its dot is a stop, too, until the next character says otherwise."
+            ),
             {"saw": {"said": answers["blank"]}},
         )
         cut = {name for name in three.FIXED if (found := _opening(challenge, name)) and found.teaching_cuts}
@@ -155,7 +154,8 @@ class Mark(Round):
             set(answers["still_cut"]) == cut,
             N_("Right: the abbreviation and the number of the list have a blank behind their dots."),
             N_(
-                "Apply the rule to each text: the first dot with a blank behind it is where it starts to speak."
+                "Apply the rule to each text: the first dot with a blank behind it is where it starts to speak. Choose "
+                "the texts whose sentence is not over there."
             ),
             {
                 "saw": {"said": list(answers["still_cut"]), "cut": sorted(cut)},
@@ -204,9 +204,11 @@ class CapRound(Round):
                 "Right: with %(cap)s tokens the first sentence is whole, and the answer cannot run on.",
                 cap=cap,
             ),
-            N_("A cap of %(cap)s tokens cuts the first sentence in two.", cap=cap)
+            N_("A cap of %(cap)s tokens cuts the first sentence in two: raise it.", cap=cap)
             if caps is not None and cap < caps.low
-            else N_("A cap of %(cap)s tokens leaves room for much more than three sentences.", cap=cap),
+            else N_(
+                "A cap of %(cap)s tokens leaves room for much more than three sentences: lower it.", cap=cap
+            ),
             {
                 "saw": {**saw, "first_sentence_tokens": caps.low, "third_sentence_tokens": caps.third}
                 if caps
@@ -222,7 +224,8 @@ class CapRound(Round):
             clip <= MOST_SENTENCES,
             N_("Right: whatever the model writes, the voice says at most three sentences."),
             N_(
-                "With a clip of %(clip)s the voice says up to %(clip)s sentences when the model gets carried away.",
+                "With a clip of %(clip)s the voice says up to %(clip)s sentences when the model gets carried away. "
+                "Lower it to what the instruction asks for.",
                 clip=clip,
             ),
             {
@@ -231,6 +234,20 @@ class CapRound(Round):
                 "limit": {"sentences": MOST_SENTENCES},
             },
         )
+
+
+def _why_not_there(mark: int, opening: Opening | None) -> Text:
+    if opening is not None and mark > opening.last:
+        return N_(
+            "You marked place %(mark)s, where the next sentence has begun already. Mark a place before its first "
+            "character.",
+            mark=mark,
+        )
+    return N_(
+        "You marked place %(mark)s, where the first sentence is not over yet. Mark a place behind the stop that ends "
+        "it.",
+        mark=mark,
+    )
 
 
 def _speaking(run: RunRecord) -> list[str]:

@@ -178,7 +178,7 @@ class Mark(Round):
             fault,
             answers["frame"] == right,
             N_("You found the frame with the first visible text."),
-            N_("The frame you picked is not the first one with visible text in it."),
+            claims.why_not_first(answers["frame"], right),
             {"saw": saw, "rule": N_("first frame whose `content` is text and not empty").to_json()},
         )
         no_role = Fault(N_("This run has no role frame, so there is nothing to compare with."))
@@ -190,7 +190,10 @@ class Mark(Round):
                 "Counting the role frame would make the TTFT %(short)s ms too short, as you said.",
                 short=short_ms,
             ),
-            N_("You said %(said)s ms, which is not the time between the two frames.", said=said_ms),
+            N_(
+                "You said %(said)s ms. Take the time of the first frame with a role from that of the first text.",
+                said=said_ms,
+            ),
             {
                 "saw": {"said_ms": said_ms, "role_us": ask.figures.role_us, "short_us": short_us},
                 "rule": N_("first token - role frame").to_json(),
@@ -256,10 +259,7 @@ class Split(Round):
                     said=said_ms,
                     truth=in_ms(parts.to_json()[part]),
                 ),
-                N_(
-                    "You said %(said)s ms, which does not follow from the times and timings shown.",
-                    said=said_ms,
-                ),
+                claims.why_off(part, said_ms),
                 {
                     "saw": {"said_ms": said_ms, "parts_us": parts.to_json()},
                     "rule": N_(
@@ -273,7 +273,8 @@ class Split(Round):
             answers["unknown"] == "wait",
             N_("Right: the server's clock starts when the slot begins, so it never sees the wait."),
             N_(
-                "Compare with a request that need not wait: another part grows, and prompt_ms stays as it was."
+                "Compare with a request that need not wait: another part is longer here, and prompt_ms is not. Choose "
+                "that part."
             ),
             {
                 "saw": {"said": answers["unknown"]},

@@ -268,7 +268,11 @@ class Explain(Round):
             N_(
                 "Right: one more document costs %(right)s ms before the first word.", right=round(right_ms, 1)
             ),
-            N_("You said %(said)s ms. Take the fastest run of 4 documents from that of 12.", said=said_ms),
+            N_(
+                "You said %(said)s ms. Subtract the fastest run of 4 documents from that of 12, and divide by the 8 "
+                "documents between them.",
+                said=said_ms,
+            ),
             {
                 "saw": {
                     **figures_of([*four, *twelve]),
@@ -283,7 +287,10 @@ class Explain(Round):
             None,
             answers["why"] == "once",
             N_("Right: a prompt without documents has tokens too, and they are there once."),
-            N_("See the runs without a document: they took time, and a prompt has that part only once."),
+            N_(
+                "See the runs without a document: they took time as well. Choose the reason that tells how often a "
+                "prompt has that part."
+            ),
             {"saw": {"said": answers["why"]}, "rule": N_("TTFT = what is there once + documents").to_json()},
         )
 

@@ -155,7 +155,8 @@ class Read(Round):
             answers["loading"] == "not-ready",
             N_("Right: 503 says 'not yet', and asking again in a moment is all there is to do."),
             N_(
-                "The process answers as soon as it runs, long before its model is loaded; until then it says so."
+                "The process answers as soon as it runs, long before its model is loaded. Choose what it says until "
+                "then, and what has to be done about it."
             ),
             {"saw": {"said": answers["loading"]}, "rule": N_("503 while loading, then 200").to_json()},
         )
@@ -163,7 +164,10 @@ class Read(Round):
             None,
             answers["flag"] == "cache-ram",
             N_("Right: with --cache-ram 0 the server keeps prompts in its slots only."),
-            N_("That flag does something else: old prompts come back out of the host's memory."),
+            N_(
+                "--%(flag)s does something else. Choose the flag that limits what is kept in the host's memory.",
+                flag=answers["flag"],
+            ),
             {
                 "saw": {"said": answers["flag"]},
                 "rule": N_("--cache-ram 0 switches the host prompt cache off").to_json(),
@@ -174,7 +178,7 @@ class Read(Round):
             answers["limit_mib"] == DEFAULT_LIMIT_MIB,
             N_("Right: 8,192 MiB, four times what LabHub's pod has."),
             N_(
-                "You said %(said)s MiB. The page names the limit that holds where nobody sets one.",
+                "You said %(said)s MiB. The page names the limit that holds where nobody sets one; give it in MiB.",
                 said=answers["limit_mib"],
             ),
             {"saw": {"said": answers["limit_mib"]}, "limit": {"mib": DEFAULT_LIMIT_MIB}},
@@ -189,7 +193,8 @@ def _share(fault: Fault | None, state: State, asked: Json, said: int) -> Check:
     )
     if state.slots > 1 and said in (whole, whole + asked["held"]):
         failed = N_(
-            "You counted the context of the whole server; one conversation has only its slot's share of it."
+            "You counted the context of the whole server; one conversation has only its slot's share of it. Take the "
+            "n_ctx of one slot."
         )
     return claims.SHARE.settle(
         fault,

@@ -56,7 +56,10 @@ listen_to_the_user()            # `lines` and `response` live on
         N_(
             "Right: the iterator and the response live on, so the connection stays open and the server runs to its end."
         ),
-        N_("The loop ends, but the connection does not: here the server wrote all that it was allowed."),
+        N_(
+            "The loop ends, but the connection does not: here the server wrote all that it was allowed. Do not choose "
+            "it."
+        ),
         _RUNS_ON_HINTS,
     ),
     "stall": Snippet(
@@ -70,7 +73,9 @@ listen_to_the_user()            # `lines` and `response` live on
         False,
         N_("stop reading"),
         N_("Right: nobody reads, but the connection is open, so the server goes on and keeps its slot."),
-        N_("Not reading is not closing: the slot was still busy with this request when we looked."),
+        N_(
+            "Not reading is not closing: the slot was still busy with this request when we looked. Do not choose it."
+        ),
         _RUNS_ON_HINTS,
     ),
     "close": Snippet(
@@ -86,7 +91,8 @@ listen_to_the_user()
         N_("response.close()"),
         N_("Right: closing the response closes the connection, and the server cancels the task."),
         N_(
-            "This closes the connection: in your run the slot was free soon after, long before the answer's end."
+            "Choose this one, too: it closes the connection. In your run the slot was free soon after, long before "
+            "the answer's end."
         ),
         _STOPS_HINTS,
     ),
@@ -102,7 +108,10 @@ listen_to_the_user()            # outside the block
         True,
         N_("leave the with block"),
         N_("Right: the with block closes the response when it is left, whichever way."),
-        N_("Leaving the with block closes the connection: in your run the slot was free soon after."),
+        N_(
+            "Choose this one, too: leaving the with block closes the connection. In your run the slot was free soon "
+            "after."
+        ),
         _STOPS_HINTS,
     ),
 }

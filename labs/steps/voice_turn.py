@@ -120,7 +120,10 @@ class Design(Round):
             fault,
             not lacking,
             N_("Every prompt holds its question, its clock and the document that it needs."),
-            N_("A document is missing where it is needed: %(lacking)s.", lacking=_named(lacking)),
+            N_(
+                "The document that the question needs is missing in turn %(turns)s. Let it ride there.",
+                turns=", ".join(map(str, lacking)),
+            ),
             {
                 "saw": {"missing": _named(lacking)},
                 "rule": N_(
@@ -161,7 +164,8 @@ class Design(Round):
             not silent,
             N_("In every turn the first sentence ended within %(cap)s tokens.", cap=cap),
             N_(
-                "With a cap of %(cap)s tokens no sentence was finished in turn %(turns)s.",
+                "With a cap of %(cap)s tokens no sentence was finished in turn %(turns)s. Raise max_tokens, or ask for "
+                "short sentences in the style line.",
                 cap=cap,
                 turns=", ".join(silent),
             ),
@@ -199,7 +203,11 @@ class Mouth(Round):
             first_fault(alone(run), whole(turn), None if truth_ms is not None else NO_TOKENS),
             truth_ms is not None and within(said_ms, truth_ms, MOUTH_SLACK_MS),
             N_("Right: by these counts the voice may start after %(truth)s ms.", truth=truth_ms or 0),
-            N_("You said %(said)s ms, which does not follow from the counts shown.", said=said_ms),
+            N_(
+                "You said %(said)s ms. Take 4.5 ms for each prompt token that was computed and 9 ms for each token to "
+                "the end of the first sentence, and add.",
+                said=said_ms,
+            ),
             {
                 "saw": {"said_ms": said_ms, "by_counts_ms": truth_ms},
                 "rule": N_("prompt_n * 4.5 ms + tokens to the end of the first sentence * 9 ms").to_json(),

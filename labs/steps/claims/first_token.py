@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labs.grading.claim import Claim
-from labs.text import N_
+from labs.text import N_, Text
 
 PREDICTED = Claim("predicted", "predict", N_("You guessed before you saw"), 2)
 FRAME = Claim(
@@ -44,3 +44,31 @@ UNKNOWN = Claim(
         N_("It starts when the slot begins. What lies before that?"),
     ),
 )
+
+
+def why_off(part: str, said_ms: float) -> Text:
+    """Where the figure of a part stands; `part` is the key of its claim."""
+    match part:
+        case WAIT.key:
+            return N_(
+                "You said %(said)s ms. The wait ends when the headers come: take the time of the headers since sent.",
+                said=said_ms,
+            )
+        case PREFILL.key:
+            return N_(
+                "You said %(said)s ms. The prefill is the server's own figure: take prompt_ms of its timings.",
+                said=said_ms,
+            )
+    return N_(
+        "You said %(said)s ms. The rest is what remains of the TTFT: subtract the wait and the prefill from it.",
+        said=said_ms,
+    )
+
+
+def why_not_first(picked: int, right: int | None) -> Text:
+    """Both are places of frames; `right` is None where there is no visible text."""
+    if right is not None and picked > right:
+        return N_("There was visible text before the frame that you picked: look further up in the list.")
+    return N_(
+        "The frame that you picked has no visible text. Pick the first one whose content is text and not empty."
+    )
