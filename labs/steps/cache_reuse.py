@@ -190,7 +190,10 @@ class Emptied(Round):
 
 def _why_not_all(said: int, n: int) -> Text:
     if said <= 1 + SLACK_TOKENS:
-        return N_("You said %(said)s, as if the slot still held the prompt; but it was emptied.", said=said)
+        return N_(
+            "You said %(said)s, as if the slot still held the prompt; but it was emptied, so nothing can be skipped.",
+            said=said,
+        )
     return N_(
         "You said %(said)s. Nothing was left in the slot, so the whole prompt of %(n)s tokens is computed.",
         said=said,

@@ -21,11 +21,17 @@ FACTS = ServerFacts(batch=128, prompt_ms_per_token=4.5)
 
 
 class RealServer:
-    """`before_ask` is called with an ask's key before that ask is sent."""
+    """`before_ask` is called with an ask's key before that ask is sent. `facts` is what is known of the server."""
 
-    def __init__(self, client: LlamaClient, before_ask: Callable[[str], None] = lambda key: None) -> None:
+    def __init__(
+        self,
+        client: LlamaClient,
+        before_ask: Callable[[str], None] = lambda key: None,
+        facts: ServerFacts = FACTS,
+    ) -> None:
         self.client = client
         self.before_ask = before_ask
+        self.facts = facts
         self._line = ""
 
     def pieces(self, messages: Sequence[Mapping[str, str]]) -> list[Json]:
@@ -37,7 +43,7 @@ class RealServer:
 
     def run(self, plan: Plan, rng: random.Random) -> RunRecord:
         assert wait_idle(self.client, 60)
-        driver = Driver(self.client, emit=self._emit, control=Control(), limits=LIMITS, facts=FACTS)
+        driver = Driver(self.client, emit=self._emit, control=Control(), limits=LIMITS, facts=self.facts)
         # Not the challenge's `rng`: that is seeded, and the same letters again would find a warm cache.
         drive = driver.run(plan, random.SystemRandom(), last_lab_line=self._line)
         assert drive.outcome in ("recorded", "disturbed"), (drive.outcome, drive.reason, drive.detail)

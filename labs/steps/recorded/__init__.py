@@ -1,4 +1,4 @@
-"""What was recorded from a real server: examples, one JSON file each (`<step>.<name>.json`, as `to_json` writes
+"""What was recorded from a real server: examples, one JSON file each (`<step>.<slug>.json`, as `keep_example` writes
 them), and runs that are shown to everybody (`<name>.json`, as `keep_runs` writes them)."""
 
 from __future__ import annotations
@@ -6,9 +6,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from labs.grading.checks import Verdict
 from labs.measure.frames import pack_frames, unpack_frames
@@ -35,11 +36,19 @@ def examples(step_key: str) -> Sequence[Example]:
     return found
 
 
-def to_json(name: str, kind: str, seen: Seen, verdicts: dict[str, Verdict]) -> Json:
-    """What one file holds. Frames are packed as they are in the database, then base64."""
+def example_json(
+    name: str,
+    kind: Literal["pass", "fail"],
+    seen: Seen,
+    verdicts: Mapping[str, Verdict],
+    how: Mapping[str, Any],
+) -> Json:
+    """What one file holds. `how`: the command that records it again, the day, the server's build and model, the seed
+    that the challenges were drawn with. Frames are packed as they are in the database, then base64."""
     return {
         "name": name,
         "kind": kind,
+        "how": dict(how),
         "verdicts": {key: str(value) for key, value in verdicts.items()},
         "rounds": [
             {
@@ -51,6 +60,12 @@ def to_json(name: str, kind: str, seen: Seen, verdicts: dict[str, Verdict]) -> J
             for row in seen.values()
         ],
     }
+
+
+def keep_example(step_key: str, slug: str, data: Json) -> Path:
+    path = FOLDER / f"{step_key}.{slug}.json"
+    path.write_text(_as_text(data), encoding="utf-8")
+    return path
 
 
 def seen_from_json(rounds: Sequence[Json]) -> Seen:
@@ -71,10 +86,14 @@ def kept_runs(name: str) -> Mapping[str, RunRecord]:
 def keep_runs(name: str, runs: Mapping[str, RunRecord], how: str) -> None:
     """`how` is the command that records them again."""
     data = {"how": how, "runs": {key: _run_to_json(run) for key, run in runs.items()}}
-    (FOLDER / f"{name}.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
+    (FOLDER / f"{name}.json").write_text(_as_text(data), encoding="utf-8")
 
 
-RUN_FACTS = ("lab_line", "lab_line_tokens", "head_tokens", "metrics_agree", "foreign_tasks", "note")
+def _as_text(data: Json) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+RUN_FACTS = tuple(f.name for f in fields(RunRecord) if f.name not in ("recordings", "server"))
 
 
 def _run_to_json(run: RunRecord) -> Json:
@@ -88,10 +107,11 @@ def _run_to_json(run: RunRecord) -> Json:
 
 
 def _run_from_json(data: Json) -> RunRecord:
-    facts: dict[str, Any] = {name: data[name] for name in RUN_FACTS}
+    # A recording from before a fact was kept has its default.
+    facts: dict[str, Any] = {name: data[name] for name in RUN_FACTS if name in data}
     recordings = {}
     for row in data["recordings"]:
-        fields = dict(row)
-        frames = unpack_frames(base64.b64decode(fields.pop("frames")))
-        recordings[row["key"]] = Recording.from_json(fields, frames)
+        rest = dict(row)
+        frames = unpack_frames(base64.b64decode(rest.pop("frames")))
+        recordings[row["key"]] = Recording.from_json(rest, frames)
     return RunRecord(recordings=recordings, server=ServerFacts.from_json(data["server"]), **facts)

@@ -53,9 +53,23 @@ def _text(said: Any, reading: Reading) -> Text | None:
         return N_("`text` must be a string: all pieces joined.")
     at = next((i for i, (a, b) in enumerate(zip(said, reading.text, strict=False)) if a != b), None)
     at = min(len(said), len(reading.text)) if at is None else at
+    if at == len(said):
+        return N_(
+            "`text` ends after %(count)s characters, but the stream goes on with '%(right)s'. Read on to its end, and "
+            "join the texts of all pieces.",
+            count=at,
+            right=reading.text[at : at + 20],
+        )
+    if "\ufffd" in said[at : at + 2]:
+        return N_(
+            "`text` has a broken character after %(count)s characters, where the stream says '%(right)s'. Join the "
+            "bytes first and decode whole lines only.",
+            count=at,
+            right=reading.text[at : at + 20],
+        )
     return N_(
         "`text` is right for %(count)s characters, then yours goes on with '%(said)s' where the stream says "
-        "'%(right)s'.",
+        "'%(right)s'. Take what stands in `content`, of every piece once and in order.",
         count=at,
         said=said[at : at + 20],
         right=reading.text[at : at + 20],
@@ -117,7 +131,10 @@ def _done(said: Any, reading: Reading) -> Text | None:
             "`done` is False, but the stream ends with data: [DONE]. Read on behind the finish_reason, and compare the "
             "data of a line with [DONE] before you parse it."
         )
-    return N_("`done` is True, but this stream ends without data: [DONE]: the answer was cut off.")
+    return N_(
+        "`done` is True, but this stream ends without data: [DONE]: the answer was cut off. Set it only when that line "
+        "has come."
+    )
 
 
 def _error(said: Any, reading: Reading) -> Text | None:
