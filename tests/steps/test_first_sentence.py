@@ -49,12 +49,6 @@ def test_what_is_drawn_is_among_them() -> None:
             assert text in every_text(name)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_model_answers_pass_for_everyone(seed: int) -> None:
-    step = FirstSentence()
-    assert {check.verdict for check in step.grade(play(step, seed=seed))} == {Verdict.PASS}
-
-
 def played() -> Seen:
     return play(FirstSentence(), rounds=2)
 

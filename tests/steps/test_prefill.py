@@ -19,11 +19,6 @@ STEP = Prefill()
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 
 
-def test_model_answers_pass_for_twenty_students() -> None:
-    for seed in range(20):
-        assert {found.verdict for found in STEP.grade(play(STEP, seed=seed))} == {Verdict.PASS}
-
-
 def test_both_sizes_are_measured_in_turns_and_cold() -> None:
     seen = play(STEP)
     plan = STEP.round("small").plan(seen["small"].challenge, seen["small"].answers, Seen())

@@ -20,11 +20,6 @@ STEP = ServerUp()
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 
 
-def test_model_answers_pass_for_twenty_students() -> None:
-    for seed in range(20):
-        assert {found.verdict for found in STEP.grade(play(STEP, seed=seed))} == {Verdict.PASS}
-
-
 def test_nothing_is_computed() -> None:
     seen = play(STEP, rounds=1)
     plan = STEP.round("look").plan(seen["look"].challenge, seen["look"].answers, Seen())

@@ -32,11 +32,6 @@ def only_needed(_all: list[str], challenge: dict[str, Any]) -> list[str]:
     return [f"{turn}:{drawn.needed(turn)}" for turn in talk.TURNS]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_model_answers_pass_for_everyone(seed: int) -> None:
-    assert {check.verdict for check in by_key(play(VoiceTurn(), seed=seed)).values()} == {PASS}
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_needed_document_behind_the_earlier_turns_passes_too(seed: int) -> None:
     answers = {"design": {"order": ",".join((STYLE, EARLIER, DOCS, CLOCK, QUESTION)), "riding": only_needed}}
