@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs.views import attempt, health, home, live, replay, step, step_file
+from labs.views import attempt, health, home, live, regrade, replay, step, step_file
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,13 @@ urlpatterns = [
         step_file.step_file,
         name="step-file",
     ),
+    path("courses/<slug:course_slug>/regrades/", regrade.regrades, name="regrades"),
+    path("courses/<slug:course_slug>/regrades/<int:regrade_id>/", regrade.regrade, name="regrade"),
+    path("courses/<slug:course_slug>/regrades/<int:regrade_id>/end", regrade.regrade_end, name="regrade-end"),
+    path(
+        "courses/<slug:course_slug>/steps/<slug:step_key>/regrade/", regrade.regrade_step, name="regrade-step"
+    ),
+    path("attempts/<uuid:attempt_id>/points", attempt.points, name="attempt-points"),
     path("attempts/<uuid:attempt_id>/", attempt.attempt, name="attempt"),
     path("attempts/<uuid:attempt_id>/cancel", attempt.cancel, name="attempt-cancel"),
     path("attempts/<uuid:attempt_id>/panel", attempt.attempt_panel, name="attempt-panel"),

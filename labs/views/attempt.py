@@ -12,11 +12,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from labs.access import may_see
 from labs.actions.cancel import cancel as cancel_attempt
+from labs.actions.errors import Refused
+from labs.actions.override import clear_override, override
 from labs.measure.frames import unpack_frames
-from labs.models import Attempt, FrameStore, State
+from labs.models import Attempt, FrameStore, Role, State
 from labs.steps.base import Step
 from labs.views.guard import attempt_or_404, who
+from labs.views.points import PointsForm, points_context
 from labs.views.shown import ShownAttempt
 from labs.views.step_page import now_of, step_context
 from labs.views.steplist import course_rows
@@ -56,6 +60,30 @@ def cancel(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
 
 
 @login_required
+@require_POST
+def points(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
+    """Points of an instructor of the course, for work that is not their own."""
+    found, step = attempt_or_404(request, attempt_id)
+    user = who(request)
+    if found.user_id == user.pk or may_see(user, found.course) is not Role.INSTRUCTOR:
+        raise Http404
+    form, problem = PointsForm(step, request.POST), None
+    if form.is_valid():
+        comment = form.cleaned_data["comment"]
+        try:
+            if form.is_clear:
+                clear_override(found, step, user, comment)
+            else:
+                override(found, step, user, form.cleaned_data["points"], comment)
+        except Refused as error:
+            problem = error.text
+        else:
+            return redirect("attempt", found.pk)
+    context = _context(user, found, step) | points_context(found, step, form, problem)
+    return render(request, "labs/attempt.html", context, status=422)
+
+
+@login_required
 @never_cache
 @require_safe
 def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpResponse:
@@ -79,13 +107,16 @@ def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpRe
 def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
     graded = Attempt.objects.filter(user=found.user, course=found.course, step=found.step, state=State.GRADED)
     shown = ShownAttempt(found, step, tries=graded.count())
+    is_owner = found.user_id == user.pk
     return {
         "course": found.course,
         "step": step,
         "row": course_rows(user, [found.course])[0],
         "shown": shown,
         "now": now_of(shown),
-        "is_owner": found.user_id == user.pk,
+        "is_owner": is_owner,
         "on": "attempt",
         "strings": strings(),
+        # Whoever sees somebody else's attempt teaches the course.
+        **({} if is_owner else points_context(found, step)),
     }

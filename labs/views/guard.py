@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 
 from labs.access import attempt_for, may_see
 from labs.actions.errors import NotFound
-from labs.models import Attempt, Course
+from labs.models import Attempt, Course, Role
 from labs.steps import all_steps
 from labs.steps.base import Step
 
@@ -31,6 +31,14 @@ def attempt_or_404(request: HttpRequest, attempt_id: UUID) -> tuple[Attempt, Ste
 def course_or_404(request: HttpRequest, slug: str) -> Course:
     course = Course.objects.filter(slug=slug).first()
     if course is None or may_see(who(request), course) is None:
+        raise Http404
+    return course
+
+
+def course_of_instructor_or_404(request: HttpRequest, slug: str) -> Course:
+    """For the course's instructors and staff; its students find nothing."""
+    course = Course.objects.filter(slug=slug).first()
+    if course is None or may_see(who(request), course) is not Role.INSTRUCTOR:
         raise Http404
     return course
 

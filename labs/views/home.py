@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from labs.models import Course
+from labs.models import Course, Enrolment, Role
 from labs.views.guard import who
 from labs.views.steplist import course_rows
 
@@ -18,5 +19,8 @@ from labs.views.steplist import course_rows
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = who(request)
-    courses = Course.objects.filter(enrolments__user=user).order_by("title")
+    teaches = Enrolment.objects.filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
+    courses = (
+        Course.objects.filter(enrolments__user=user).annotate(is_taught=Exists(teaches)).order_by("title")
+    )
     return render(request, "labs/home.html", {"rows": course_rows(user, courses)})

@@ -13,9 +13,10 @@ from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.utils.translation import gettext
 
 from labs.grading.checks import Check, Verdict
+from labs.limits import limits_in_force
 from labs.measure.plan import Ask, Get, Plan
 from labs.measure.recording import Recording, RunRecord
-from labs.models import Attempt, FrameStore, Round, Run, State, StoredRecording
+from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
@@ -26,6 +27,7 @@ from labs.views.figures.diff import ShownDiff, run_diffs
 from labs.views.figures.plot import Plot
 from labs.views.figures.voice import Voice
 from labs.views.figures.waterfall import Waterfall, run_waterfall
+from labs.views.history import ShownGrade, history_of
 from labs.views.timeline import timeline
 
 
@@ -142,16 +144,30 @@ class ShownAttempt:
 
     @cached_property
     def checks(self) -> list[ShownCheck]:
-        event = self.attempt.grade_events.order_by("-created_at", "-pk").first()
+        event = next((e for e in reversed(self._events) if e.kind in AUTOMATIC), None)
         if event is not None:
             found = [Check.from_json(check) for check in event.checks]
         elif not self.attempt.is_terminal:
             # Between two rounds: what the recorded ones have shown. The grade itself comes at the end.
             recorded = list(self.seen.items())[: -1 if self.is_live else None]
-            found = self.step.grade(Seen(recorded))
+            limits = limits_in_force(self.attempt.course_id, self.attempt.step)
+            found = self.step.grade(Seen(recorded), limits.values)
         else:
             found = []
         return [ShownCheck(c, evidence.tables(c.evidence), self._hints(c)) for c in found]
+
+    @cached_property
+    def _events(self) -> list[GradeEvent]:
+        return list(self.attempt.grade_events.select_related("by").order_by("created_at", "pk"))
+
+    @cached_property
+    def history(self) -> list[ShownGrade]:
+        """What became of the grade: empty while it is as it was first given."""
+        return history_of(self._events) if len(self._events) > 1 or self._given_points else []
+
+    @property
+    def _given_points(self) -> bool:
+        return any(event.kind not in AUTOMATIC for event in self._events)
 
     @property
     def passed(self) -> int:

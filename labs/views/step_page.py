@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
-from labs.models import Attempt, Course, GradeEvent, State
+from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, State
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step, StepForm
 from labs.text import Text
@@ -44,6 +44,7 @@ def step_context(
         "problem": problem,
         "paused": paused_everywhere(step),
         "submit_key": uuid.uuid4(),
+        "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,
         "is_next_round": sheet.attempt is not None,
         "on": "step",
         "is_owner": True,
@@ -58,11 +59,15 @@ def now_of(shown: ShownAttempt | None) -> Status | None:
 
 
 def _past(user: User, course: Course, step: Step) -> QuerySet[Attempt]:
-    event = GradeEvent.objects.filter(attempt=OuterRef("pk")).order_by("-created_at", "-pk")
+    event = GradeEvent.objects.filter(attempt=OuterRef("pk"), kind__in=AUTOMATIC).order_by(
+        "-created_at", "-pk"
+    )
     return (
         Attempt.objects.filter(user=user, course=course, step=step.key)
         .annotate(
-            points=Subquery(event.values("points")[:1]), open_points=Subquery(event.values("open_points")[:1])
+            points=Subquery(event.values("points")[:1]),
+            open_points=Subquery(event.values("open_points")[:1]),
+            kind=Subquery(event.values("kind")[:1]),
         )
         .order_by("-created_at")
     )

@@ -14,13 +14,18 @@ from labs.steps.base import Step
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """`state` is the live attempt's state, else 'done' when all points are earned, 'tried' or 'new'."""
+    """`state` is the live attempt's state, else 'done' when all points are earned, 'tried' or 'new'.
+
+    `given`: an instructor's event, where that counts; `graded` is what grading alone gave.
+    """
 
     step: Step
     number: int
     points: int
     open_points: int
     state: str
+    given: GradeEvent | None = None
+    graded: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ def course_rows(user: User, courses: Iterable[Course]) -> list[CourseRow]:
     """Two queries, whatever the number of courses and steps."""
     courses = list(courses)
     mine = {"user": user, "course__in": courses}
-    grades = {(g.course_id, g.step): g.event for g in Grade.objects.filter(**mine).select_related("event")}
+    found = Grade.objects.filter(**mine).select_related("event", "automatic")
+    grades = {(grade.course_id, grade.step): grade for grade in found}
     states: dict[tuple[int, str], str] = {}
     for course_id, step, state in (
         Attempt.objects.filter(**mine).values_list("course_id", "step", "state").distinct()
@@ -66,8 +72,11 @@ def course_rows(user: User, courses: Iterable[Course]) -> list[CourseRow]:
     ]
 
 
-def _row(step: Step, number: int, event: GradeEvent | None, state: str) -> StepRow:
-    points, open_points = (event.points, event.open_points) if event else (0, 0)
+def _row(step: Step, number: int, grade: Grade | None, state: str) -> StepRow:
+    points, open_points = (grade.event.points, grade.event.open_points) if grade else (0, 0)
     if state == "tried" and points >= step.points:
         state = "done"
-    return StepRow(step, number, points, open_points, state)
+    if grade is None or not grade.is_overridden:
+        return StepRow(step, number, points, open_points, state)
+    graded = grade.automatic.points if grade.automatic else None
+    return StepRow(step, number, points, open_points, state, grade.event, graded)
