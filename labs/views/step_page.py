@@ -44,7 +44,6 @@ def step_context(
         "problem": problem,
         "paused": paused_everywhere(step),
         "submit_key": uuid.uuid4(),
-        "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,
         "is_next_round": sheet.attempt is not None,
         "on": "step",
         "is_owner": True,
