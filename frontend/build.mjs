@@ -8,22 +8,25 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { compiledStdlib } from "./stdlib.mjs";
 
 const OUT = new URL("../static/build/", import.meta.url);
-// Quality 11 takes a minute for the last 6 percent.
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 } };
+// Quality 11 saves 6 percent; for Python's 17 MB it takes a minute.
+const LARGE_BYTES = 2_000_000;
+const brotli = ({ length }) => ({
+  params: { [constants.BROTLI_PARAM_QUALITY]: length > LARGE_BYTES ? 9 : 11, [constants.BROTLI_PARAM_LGWIN]: 24 },
+});
 
 /** Writes a file with its compressed copies beside it, so that no deployment compresses it again. */
 async function put(name, data) {
   const write = (suffix, bytes) => writeFile(new URL(`${name}${suffix}`, OUT), bytes);
   await Promise.all([
     write("", data),
-    promisify(brotliCompress)(data, BROTLI).then((small) => write(".br", small)),
+    promisify(brotliCompress)(data, brotli(data)).then((small) => write(".br", small)),
     promisify(gzip)(data, { level: 9 }).then((small) => write(".gz", small)),
   ]);
 }
 
 async function bundles() {
   const { outputFiles } = await build({
-    entryPoints: { "read-sse": "src/read-sse.js", sandbox: "src/sandbox.js", plots: "src/plots.js" },
+    entryPoints: { "read-sse": "src/read-sse.js", rerun: "src/rerun.js", sandbox: "src/sandbox.js", plots: "src/plots.js" },
     absWorkingDir: import.meta.dirname,
     outdir: OUT.pathname,
     outExtension: { ".js": ".mjs" },

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs.views import attempt, health, home, live, regrade, replay, step, step_file
+from labs.views import attempt, health, home, live, regrade, replay, rerun, step, step_file
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -19,6 +19,12 @@ urlpatterns = [
         "courses/<slug:course_slug>/steps/<slug:step_key>/regrade/", regrade.regrade_step, name="regrade-step"
     ),
     path("attempts/<uuid:attempt_id>/points", attempt.points, name="attempt-points"),
+    path("courses/<slug:course_slug>/steps/<slug:step_key>/rerun/", rerun.rerun, name="rerun"),
+    path(
+        "courses/<slug:course_slug>/steps/<slug:step_key>/rerun/<uuid:attempt_id>",
+        rerun.rerun_one,
+        name="rerun-one",
+    ),
     path("attempts/<uuid:attempt_id>/", attempt.attempt, name="attempt"),
     path("attempts/<uuid:attempt_id>/cancel", attempt.cancel, name="attempt-cancel"),
     path("attempts/<uuid:attempt_id>/panel", attempt.attempt_panel, name="attempt-panel"),

@@ -61,6 +61,13 @@ export class Python extends EventTarget {
     return run.finally(() => this.#settle());
   }
 
+  /** A worker that no code has run in yet, so that one source leaves nothing behind for the next. */
+  async renew() {
+    this.#current.worker.terminate();
+    this.#current = this.#spawn();
+    await this.#settle();
+  }
+
   /** Ends the workers. The page has at most two, and one but for a moment. */
   close() {
     for (const one of [this.#current, this.#spare]) one?.worker.terminate();

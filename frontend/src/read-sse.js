@@ -1,5 +1,6 @@
 // The page of the step about reading a stream: an editor over the plain field, Python beside it, and the results.
 import { Editor } from "./editor.js";
+import { posted } from "./posted.js";
 import { Python } from "./python.js";
 import { showOutcome, showStreams } from "./show.js";
 import { fill } from "./text.js";
@@ -175,14 +176,6 @@ class SseLab extends HTMLElement {
   #part(selector) {
     return this.querySelector(selector);
   }
-}
-
-/** What the server is sent: answers, and errors without their traces. */
-function posted({ answers, problem }) {
-  const all = problem ? { parse: {} } : answers;
-  const plain = ({ value, error, line }) => (value === undefined ? { error, line } : { value });
-  const of = (streams) => Object.fromEntries(Object.entries(streams).map(([name, answer]) => [name, plain(answer)]));
-  return { parse: {}, ...Object.fromEntries(Object.entries(all).map(([name, streams]) => [name, of(streams)])) };
 }
 
 customElements.define("sse-lab", SseLab);

@@ -185,6 +185,32 @@ class Example:
     verdicts: Mapping[str, Verdict]
 
 
+class Rerun:
+    """The stored answers of a class, executed again on inputs drawn fresh, in an instructor's own browser (lab.md 2).
+
+    It shows where the code does not give what its verdict says. It flags, and changes no grade.
+    """
+
+    # The round that stores what is executed, and the name of that answer.
+    round: ClassVar[str]
+    answer: ClassVar[str]
+    # A bundle under static/ that executes it.
+    bundle: ClassVar[str]
+
+    def inputs(self, rng: random.Random) -> Json:
+        """What the code reads, drawn as a challenge is."""
+        raise NotImplementedError
+
+    def checks(self, inputs: Json, answer: str, results: str) -> Sequence[Check]:
+        """What a run of `answer` on `inputs` gave, judged as a student's own. Raises ValueError where `results` are
+        none."""
+        raise NotImplementedError
+
+    def shape(self, answer: str) -> str:
+        """Equal for answers that are alike up to names; "" for what cannot be read. Executes nothing."""
+        raise NotImplementedError
+
+
 class Step:
     key: ClassVar[str]
     order: ClassVar[int]
@@ -206,6 +232,7 @@ class Step:
     limits: ClassVar[Sequence[Limit]] = ()
     # A bundle under static/ that its page loads beside the lab's own script, and that may run Python in the browser.
     bundle: ClassVar[str] = ""
+    rerun: ClassVar[Rerun | None] = None
 
     def round(self, key: str) -> Round:
         """Raises KeyError."""

@@ -14,10 +14,11 @@ from labs.grading.sane import Fault
 from labs.measure.plan import Ask, Plan
 from labs.measure.reading import Reading, lines_of, read_stream
 from labs.steps import recorded
-from labs.steps.base import Example, Round, Seen, Step
+from labs.steps.base import Example, Rerun, Round, RoundSeen, Seen, Step
 from labs.steps.examples import played, with_verdict
 from labs.steps.examples.server import ModelServer
 from labs.steps.fields import MsField
+from labs.steps.sse_kit.alike import shape
 from labs.steps.sse_kit.claims import MS_PER_TOKEN, RECORDING, STREAMS, Streamed
 from labs.steps.sse_kit.compare import problem, right_value
 from labs.steps.sse_kit.draw import draw_streams, frames_of
@@ -183,6 +184,23 @@ KEYS = (*CORE, *BONUS, RECORDING.claim.key, MS_PER_TOKEN.key)
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 
 
+class SourcesAgain(Rerun):
+    round, answer, bundle = "streams", "source", "build/rerun.mjs"
+
+    def inputs(self, rng: random.Random) -> Json:
+        return dict(draw_streams(rng))
+
+    def checks(self, inputs: Json, answer: str, results: str) -> Sequence[Check]:
+        form = SourceForm({"source": answer, "results": results}, challenge=inputs, seen=Seen())
+        if not form.is_valid():
+            raise ValueError(form.errors.as_json())
+        locked = RoundSeen(self.round, inputs, form.answers())
+        return list(Streams().grade(Seen({self.round: locked})))
+
+    def shape(self, answer: str) -> str:
+        return shape(answer)
+
+
 class ReadSse(Step):
     key, order, points = "read-sse", 2, 20
     bonus: ClassVar[int] = len(BONUS)
@@ -194,6 +212,7 @@ class ReadSse(Step):
     needs = frozenset({"slots", "content"})
     budget_ms = 500
     bundle = "build/read-sse.mjs"
+    rerun = SourcesAgain()
 
     def examples(self) -> Sequence[Example]:
         def fails(name: str, function: str, stream: str, change: Any) -> Example:

@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import get_language
 
+from labs.access import may_see
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
-from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, State
+from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step, StepForm
 from labs.text import Text
@@ -44,6 +45,7 @@ def step_context(
         "problem": problem,
         "paused": paused_everywhere(step),
         "submit_key": uuid.uuid4(),
+        "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,
         "is_next_round": sheet.attempt is not None,
         "on": "step",
         "is_owner": True,

@@ -15,7 +15,7 @@ from labs.steps.base import Seen
 from labs.steps.cache_reuse import CacheReuse
 from labs.steps.examples import play
 from labs.steps.examples.server import ModelServer
-from labs.steps.recorded import FOLDER, kept_runs
+from labs.steps.recorded import kept_runs
 from tests.steps.playing import check, with_recordings
 
 STEP = CacheReuse()
@@ -72,8 +72,6 @@ def test_the_stored_run_shows_the_host_memory_at_work() -> None:
             seen = ask.figures
             again = read_figures(ask.frames, headers_us=seen.headers_us, end=seen.end, end_us=seen.end_us)
             assert again == seen
-    stored = (FOLDER / "host-cache.json").read_text(encoding="utf-8")
-    assert not [place for place in ("/work", "/root", "/tmp", "/home") if place in stored]
 
 
 def test_the_stored_run_is_shown_where_it_is_asked_about() -> None:
