@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.change import move
@@ -61,7 +61,11 @@ def _first_pair() -> tuple[Attempt, Lease] | None:
 
 
 def usable_leases() -> QuerySet[Lease]:
-    return free_leases().filter(endpoint__state=Endpoint.State.UP)
+    """Without a join: Django would update `WHERE id IN (SELECT ...)`, and Postgres does not look at such a list again
+    once it has waited for another claim's lock, so two would win."""
+    return free_leases().filter(
+        Exists(Endpoint.objects.filter(pk=OuterRef("endpoint_id"), state=Endpoint.State.UP))
+    )
 
 
 def _claim(worker: str, attempt: Attempt, lease: Lease) -> Claim:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,11 +16,20 @@ from tests.live.sockets import Site
 LOGIN = "django.contrib.auth.backends.ModelBackend"
 
 
+def database_url() -> str:
+    """The tests' own database, for another process."""
+    own = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite://{own['NAME']}"
+    who = f"{quote(own['USER'])}:{quote(own['PASSWORD'])}" if own["PASSWORD"] else quote(own["USER"])
+    return f"postgresql://{who}@{own['HOST']}:{own['PORT']}/{own['NAME']}"
+
+
 def live_settings(valkey: Valkey) -> dict[str, str]:
     """For a daphne on the tests' database, with an impatient hub."""
     return {
         "DJANGO_SETTINGS_MODULE": "labhub_voice.settings",
-        "DATABASE_URL": f"sqlite://{connection.settings_dict['NAME']}",
+        "DATABASE_URL": database_url(),
         "REDIS_URL": valkey.url,
         "LABHUB_LIVE_STATE_S": "0.4",
         "LABHUB_LIVE_RIGHTS_S": "0.5",
