@@ -197,6 +197,7 @@ def test_a_round_that_ends_without_ending_the_attempt_is_told_after_its_last_tok
     site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
 ) -> None:
     with site.open(log_in(owner), attempt.pk) as socket:
+        socket.until_kind("state")  # what it was when the page opened
         put_tokens(topic, 300)
         Attempt.objects.filter(pk=attempt.pk).update(state=State.OPEN, version=5)
         put_tokens(topic, 300)
