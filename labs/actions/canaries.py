@@ -23,12 +23,12 @@ from labs.measure.control import Control
 from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.recording import ServerFacts
-from labs.models import CanaryRun, Endpoint, Run
+from labs.models import CanaryRun, Endpoint, Lease, Run
 from labs.text import N_, Json, Text
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 180  # not beaten: all canaries must be over by then
+LEASE_S = 60  # nobody beats it: it is taken anew before each plan, and a plan that takes longer is given up
 LIMITS = Limits(first_token_s=30, idle_s=10, total_s=40)
 IDLE_LIMIT_S = 15
 HOURLY_S = 3600
@@ -82,14 +82,14 @@ def run_canaries(held: Held, client: LlamaClient) -> None:
     found: dict[str, Json] = {}
     detail = ""
     try:
-        found = _Round(endpoint, client).run()
+        found = _Round(held, client).run()
     except Unanswered as error:
         detail = str(error)
         log.warning("canaries of %s: %s", endpoint, detail)
     except Exception as error:  # a fault of ours must not keep the worker from its students
         log.exception("canaries of %s failed", endpoint)
         detail = repr(error)
-    if not _release(held):
+    if not _lease(held).update(holder="", expires_at=None):
         log.warning("canaries of %s came too late (token %s)", endpoint, held.token)
         return
     _keep(endpoint, found, detail)
@@ -112,11 +112,11 @@ def _ago(seconds: float) -> object:
     return Now() - timedelta(seconds=seconds)
 
 
-def _release(held: Held) -> bool:
-    ours = held.endpoint.lease.__class__.objects.filter(
-        endpoint=held.endpoint, token=held.token, holder=held.worker
+def _lease(held: Held) -> QuerySet[Lease]:
+    """The row, as long as it is ours."""
+    return Lease.objects.filter(
+        endpoint_id=held.endpoint.pk, token=held.token, holder=held.worker, expires_at__gt=Now()
     )
-    return bool(ours.update(holder="", expires_at=None))
 
 
 def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
@@ -147,16 +147,17 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
 
 
 class _Round:
-    def __init__(self, endpoint: Endpoint, client: LlamaClient) -> None:
-        self._endpoint = endpoint
+    def __init__(self, held: Held, client: LlamaClient) -> None:
+        self._held = held
+        self._endpoint = held.endpoint
         self._client = client
-        began_s = time.monotonic()
+        self._began_s = time.monotonic()
         self._driver = Driver(
             client,
             emit=lambda kind, data: None,
-            control=Control(still_mine=lambda: time.monotonic() - began_s < LEASE_S * 0.8),
+            control=Control(still_mine=lambda: time.monotonic() - self._began_s < LEASE_S * 0.8),
             limits=LIMITS,
-            facts=ServerFacts.from_json(endpoint.facts),
+            facts=ServerFacts.from_json(held.endpoint.facts),
         )
 
     def run(self) -> dict[str, Json]:
@@ -188,6 +189,9 @@ class _Round:
     def _drive(self, canary: Canary) -> Drive:
         if not wait_idle(self._client, IDLE_LIMIT_S):
             raise Unanswered("the server's slots did not fall idle")
+        if not _lease(self._held).update(expires_at=Now() + timedelta(seconds=LEASE_S)):
+            raise Unanswered("the lease was lost")
+        self._began_s = time.monotonic()
         line = self._endpoint.last_lab_line
         drive = self._driver.run(canary.plan, random.Random(), last_lab_line=line)  # noqa: S311  no secret
         self._endpoint.last_lab_line = drive.record.lab_line or line
