@@ -7,13 +7,18 @@ import { wireWidgets } from "./widgets.js";
 
 const narrow = matchMedia("(max-width: 52rem)");
 
-// Each token pane opens where the common prefix ends.
-function showPrefixEnds() {
-  for (const mark of document.querySelectorAll(".toks mark")) {
-    const pane = mark.closest(".toks");
-    if (pane.clientHeight) pane.scrollTop = mark.offsetTop - pane.clientHeight / 2;
-  }
-}
+// Each token pane opens where the common prefix ends; asked as it comes near, for all at once take long to lay out.
+const nearing = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      nearing.unobserve(target);
+      const mark = [...target.querySelectorAll("mark")].at(-1);
+      if (mark) target.scrollTop = mark.offsetTop - target.clientHeight / 2;
+    }
+  },
+  { rootMargin: "200px" },
+);
 
 // The drawing of plots is a large script, fetched where there is a plot.
 async function drawPlots() {
@@ -23,8 +28,7 @@ async function drawPlots() {
 
 function dress() {
   drawPlots();
-  showPrefixEnds();
-  for (const box of document.querySelectorAll("details.diff")) box.addEventListener("toggle", showPrefixEnds);
+  for (const pane of document.querySelectorAll(".toks")) nearing.observe(pane);
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
   wireWidgets();
   wireReplay();

@@ -149,6 +149,7 @@ export class RunPanel {
     this.ended = true;
     clearInterval(this.ticker);
     this.link.stop();
+    this.panes.flush(performance.now());
     document.getElementById("status-text").textContent = say("state.grading");
     for (let tries = 1; tries <= FETCH_TRIES; tries += 1) {
       try {

@@ -1,5 +1,6 @@
-// The model's words: text nodes only, appended once a frame.
+// The model's words: text nodes only, appended together, at once after a pause and else some twenty times a second.
 const BLOCK_CHARS = 2048;
+const FLUSH_MS = 50;
 const NEAR_BOTTOM_PX = 24;
 
 export class TokenPanes {
@@ -8,7 +9,8 @@ export class TokenPanes {
     this.toNewest = toNewest;
     this.panes = new Map();
     this.waiting = new Map();
-    this.frame = 0;
+    this.timer = 0;
+    this.flushedAt = -FLUSH_MS;
     toNewest?.querySelector("button").addEventListener("click", () => this.scrollDown());
     host.addEventListener("scroll", () => this.isAtBottom() && this.showToNewest(false), { passive: true });
   }
@@ -40,11 +42,13 @@ export class TokenPanes {
 
   add(key, text) {
     this.waiting.set(key, (this.waiting.get(key) ?? "") + text);
-    this.frame ||= requestAnimationFrame(() => this.flush());
+    const wait = this.flushedAt + FLUSH_MS - performance.now();
+    this.timer ||= setTimeout(() => requestAnimationFrame((now) => this.flush(now)), Math.max(0, wait));
   }
 
-  flush() {
-    this.frame = 0;
+  flush(now) {
+    this.timer = 0;
+    this.flushedAt = now;
     this.keepingBottom(() => {
       for (const [key, text] of this.waiting) {
         const pane = this.open(key, key);
