@@ -34,12 +34,20 @@ STOPPED = N_("You stopped this run.")
 TIMED_OUT = N_("This attempt was left open too long and was closed.")
 
 
-def sentences(attempt: Attempt) -> list[str]:
-    """What to say about an attempt that was not graded; empty when there is nothing to explain."""
+GRADED_SINCE = N_("Grading first stopped on a fault of ours. It has been graded since.")
+
+
+def sentences(attempt: Attempt, *, graded_since: bool = False) -> list[str]:
+    """What to say about an attempt that was not graded; empty when there is nothing to explain.
+
+    `graded_since`: a regrade gave it the grade that a fault of ours had kept from it.
+    """
     cost = CHARGED if attempt.charged else NOT_CHARGED
     if attempt.state == State.CANCELLED:
         return [say(TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED), say(cost)]
     if attempt.state != State.ERRORED:
         return []
+    if attempt.reason == Reason.GRADER_ERROR and graded_since:
+        return [say(GRADED_SINCE), say(cost)]
     happened = WHAT_HAPPENED.get(attempt.reason, N_("The run ended by a fault."))
     return [say(happened), say(cost), say(WHAT_NEXT.get(attempt.reason, RUN_AGAIN))]

@@ -136,7 +136,8 @@ class ShownAttempt:
 
     @property
     def explanation(self) -> list[str]:
-        return reasons.sentences(self.attempt)
+        graded_since = any(event.kind == GradeEvent.Kind.REGRADE for event in self._events)
+        return reasons.sentences(self.attempt, graded_since=graded_since)
 
     @property
     def is_live(self) -> bool:
@@ -163,11 +164,8 @@ class ShownAttempt:
     @cached_property
     def history(self) -> list[ShownGrade]:
         """What became of the grade: empty while it is as it was first given."""
-        return history_of(self._events) if len(self._events) > 1 or self._given_points else []
-
-    @property
-    def _given_points(self) -> bool:
-        return any(event.kind not in AUTOMATIC for event in self._events)
+        is_news = any(event.kind != GradeEvent.Kind.AUTO for event in self._events)
+        return history_of(self._events) if is_news else []
 
     @property
     def passed(self) -> int:
