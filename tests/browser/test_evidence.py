@@ -8,25 +8,9 @@ import uuid
 import pytest
 from playwright.sync_api import Page, expect
 
-from labs.steps import blocks
 from tests.browser.conftest import LogIn
-from tests.system.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
-
-
-@pytest.fixture(scope="module")
-def attempt(site: Site) -> uuid.UUID:
-    """cache-break run to its end without a browser; whether the answers are right does not matter here."""
-    visitor = site.log_in("park")
-    guess = {"place": "front", "second_clock": "00:00:01", "pick_front": "10"}
-    found = visitor.submit("cache-break", "guess", guess)
-    visitor.wait_for(found, lambda said: said["state"]["state"] == "open")
-    visitor.submit(
-        "cache-break", "repair", {"order": ",".join(blocks.PLACES["between"]), "more_computed": "1"}
-    )
-    visitor.wait_for(found, lambda said: said["state"]["state"] == "graded")
-    return found
 
 
 @pytest.fixture
