@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
+from django.contrib.auth.models import User
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -21,6 +22,12 @@ register = template.Library()
 def say(value: Text | Mapping[str, Any] | str | None) -> str:
     """A stored sentence in the reader's language."""
     return words.say(value)
+
+
+@register.filter
+def person(user: User) -> str:
+    """A person's name as it is written in their own script, or their login where no name is known."""
+    return words.person(user)
 
 
 @register.filter

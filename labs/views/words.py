@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext
 
 from labs.grading.checks import Verdict
@@ -91,3 +92,10 @@ def seconds(value_s: float | None) -> str:
 def seconds_short(value_ms: float | None) -> str:
     """Milliseconds as seconds with one decimal: '3.3 s'."""
     return NONE if value_ms is None else f"{value_ms / 1000:,.1f}{NBSP}s"
+
+
+def person(user: User) -> str:
+    """'김민준', 'Ada Lovelace', or the login where no name is known."""
+    family, given = user.last_name.strip(), user.first_name.strip()
+    is_hangul = bool(family) and all("\uac00" <= letter <= "\ud7a3" for letter in family + given)
+    return (f"{family}{given}" if is_hangul else f"{given} {family}".strip()) or user.get_username()

@@ -137,3 +137,10 @@ def test_the_newest_grading_is_the_one_that_shows(attempt: Attempt, at_owner: Cl
     step = all_steps()[STEP]
     record_grade(attempt, step, step.grade(example(step, "fail")))
     assert 'data-verdict="fail"' in at_owner.get(reverse("attempt", args=[attempt.pk])).content.decode()
+
+
+def test_a_name_is_written_as_in_its_own_script() -> None:
+    assert words.person(User(username="kim", last_name="김", first_name="민준")) == "김민준"
+    assert words.person(User(username="ada", last_name="Lovelace", first_name="Ada")) == "Ada Lovelace"
+    assert words.person(User(username="lee", last_name="이")) == "이"
+    assert words.person(User(username="admin")) == "admin"
