@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
+import statistics
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +39,7 @@ class Hour:
     rises: list[str] = field(default_factory=list)
     overtaken: list[str] = field(default_factory=list)
     took_s: float = 0.0
+    overhead_ms: float = 0.0
 
     @property
     def problems(self) -> list[str]:
@@ -44,7 +47,7 @@ class Hour:
         not_over = [
             f"{played.student} {played.step}: {played.state}"
             for played in self.played
-            if played.state not in ("graded", "errored")
+            if played.state not in ("graded", "errored", "paused")
         ]
         unfair = [
             f"{played.student} {played.step}: errored ({played.reason}) and charged"
@@ -62,15 +65,27 @@ class Hour:
             + ", ".join(f"{count} {state}" for state, count in states.most_common()),
             "checks: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()),
             f"attempts with an inconclusive check: {sum(one.inconclusive for one in self.played)}",
-            f"runs: {sum(one.runs for one in self.played)}",
+            f"runs: {sum(one.runs for one in self.played)}; "
+            f"a lease costs {self.overhead_ms:.0f} ms (median) besides its plan",
             f"problems: {len(self.problems)}",
             *(f"  {problem}" for problem in self.problems[:40]),
         ]
         return "\n".join(lines)
 
 
-def hold(room: Classroom, students: int, steps: tuple[str, ...], rng: random.Random, limit_s: float) -> Hour:
+def hold(
+    room: Classroom,
+    students: int,
+    steps: Sequence[str],
+    rng: random.Random,
+    limit_s: float,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    until_s: float | None = None,
+) -> Hour:
+    """`ready` is called when every server has been tried and nobody has begun. After `until_s` nobody begins a step."""
     names = room.start(students)
+    ready()
     hour = Hour()
     began = time.monotonic()
     over = threading.Event()
@@ -81,6 +96,8 @@ def hold(room: Classroom, students: int, steps: tuple[str, ...], rng: random.Ran
     def one(name: str) -> None:
         player = Player(name, room.site.url, room.cookie(name))
         for step, wrong in draws[name]:
+            if until_s is not None and time.monotonic() - began > until_s:
+                return
             try:
                 hour.played.append(player.play(step, wrong, limit_s))
             except Exception as error:
@@ -92,6 +109,7 @@ def hold(room: Classroom, students: int, steps: tuple[str, ...], rng: random.Ran
     over.set()
     places.join()
     hour.took_s = time.monotonic() - began
+    hour.overhead_ms = _overhead_ms()
     if len(room.urls) <= 1:
         hour.overtaken = _overtaken()
     return hour
@@ -127,6 +145,20 @@ def _watch_places(hour: Hour, over: threading.Event) -> None:
             before[key] = status.place
         returned_before = returned
         close_old_connections()
+
+
+def _overhead_ms() -> float:
+    """Of a run from claim to finish, what is not between its first request's start and its last one's end."""
+    from labs.models import Run
+
+    found = []
+    for run in Run.objects.filter(outcome=Run.Outcome.RECORDED).prefetch_related("recordings"):
+        asks = [stored.data for stored in run.recordings.all()]
+        ends_us = [ask["sent_at_us"] + (ask["figures"]["end_us"] or 0) for ask in asks]
+        if run.ended_at is not None and ends_us:
+            plan_us = max(ends_us) - min(ask["sent_at_us"] for ask in asks)
+            found.append((run.ended_at - run.started_at).total_seconds() * 1000 - plan_us / 1000)
+    return statistics.median(found) if found else 0.0
 
 
 def _overtaken() -> list[str]:

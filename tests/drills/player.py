@@ -63,9 +63,12 @@ class Player:
     def play(self, step_key: str, wrong: Wrong | None, limit_s: float) -> Played:
         """All rounds of the step. Raises AssertionError where it does not end in time."""
         until = time.monotonic() + limit_s
-        attempt, waited_s = None, 0.0
+        waited_s = 0.0
         while True:
-            attempt, step_is_over = self._round(step_key, wrong, attempt)
+            posted = self._round(step_key, wrong)
+            if posted is None:
+                return Played(self.name, step_key, wrong, "paused", "", False, 0, waited_s, {})
+            attempt, step_is_over = posted
             began = time.monotonic()
             if not step_is_over:
                 self._wait(attempt, until)
@@ -74,7 +77,8 @@ class Player:
             if played.state != "open":
                 return played
 
-    def _round(self, step_key: str, wrong: Wrong | None, attempt: uuid.UUID | None) -> tuple[uuid.UUID, bool]:
+    def _round(self, step_key: str, wrong: Wrong | None) -> tuple[uuid.UUID, bool] | None:
+        """The attempt, and whether it has ended already. None: the step is paused."""
         from django.contrib.auth.models import User
         from django.db import close_old_connections
 
@@ -90,6 +94,8 @@ class Player:
             for name, change in wrong.changes.items():
                 post[name] = change(post.get(name), sheet.challenge) if callable(change) else change
         answer = self.post(step_key, sheet.round.key, post)
+        if answer.status_code == 409 and 'class="notice paused"' in answer.text:
+            return None
         assert answer.status_code == 302, f"{self.name} {step_key}: {answer.status_code} {answer.text[:2000]}"
         found = Attempt.objects.filter(user=user, step=step_key).latest("created_at")
         close_old_connections()
