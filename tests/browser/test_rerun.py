@@ -1,4 +1,4 @@
-"""An instructor runs the class's sources again: what its student handed in agrees, what gives something else is named."""
+"""An instructor runs the class's sources again: what a student handed in agrees, what gives something else is named."""
 
 from __future__ import annotations
 
