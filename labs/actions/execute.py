@@ -25,6 +25,7 @@ from labs.live.topics import publisher
 from labs.llama.client import LlamaClient
 from labs.llama.stream import Limits
 from labs.measure.board import wait_idle
+from labs.measure.control import Control
 from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
@@ -79,7 +80,7 @@ def execute(claim: Claim) -> None:
         topic = publisher().topic(claim.attempt.pk, claim.run.number)
         try:
             client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
-            if (away := not_ready(client, claim.endpoint)) is not None:
+            if (away := not_ready(client, claim.endpoint, control)) is not None:
                 put_back(claim, away)
                 return
             driver = Driver(
@@ -119,13 +120,14 @@ def _judge_endpoint(endpoint: Endpoint, drive: Drive) -> None:
     want_after_doubts(endpoint)
 
 
-def not_ready(client: LlamaClient, endpoint: Endpoint) -> str | None:
-    """Why nothing can be sent now, or None. What is wrong with the endpoint is stored, so no other claims it."""
+def not_ready(client: LlamaClient, endpoint: Endpoint, control: Control) -> str | None:
+    """Why nothing can be sent now, or None, also after a Stop: the driver then ends the run by itself. What is wrong
+    with the endpoint is stored, so no other claims it."""
     health = client.health()
     if health.state != "ok":
         endpoint_is(endpoint, STATES.get(health.state, Endpoint.State.DOWN), health.detail)
         return health.detail
-    if not wait_idle(client, IDLE_LIMIT_S):
+    if not wait_idle(client, IDLE_LIMIT_S, control) and control.stopped is None:
         breaker.failed(endpoint, NOT_IDLE)
         return NOT_IDLE
     return None

@@ -29,10 +29,6 @@ class Cut:
     after_cut: int | None
     stopped_early: bool | None
 
-    @property
-    def in_time(self) -> bool:
-        return self.freed_us is not None and self.freed_us <= self.limit_us
-
     def to_json(self) -> Json:
         return asdict(self)
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from labs.llama.client import LlamaClient
 from labs.llama.errors import LlamaError, NotSupported
 from labs.llama.facts import Slot, parse_slot
+from labs.measure.control import Control
 
 LOOK_EVERY_S = 0.1  # 10 Hz: with `return_progress` the server still notices a closed connection (DESIGN 6.6)
 
@@ -113,16 +114,16 @@ class Board:
         return len(self.strangers | (self.seen - self.before - self.ours))
 
 
-def wait_idle(client: LlamaClient, limit_s: float = 15.0) -> bool:
-    """Waits (10 Hz) until every slot is idle. False when the limit passed, or `/slots` cannot be read."""
+def wait_idle(client: LlamaClient, limit_s: float = 15.0, control: Control | None = None) -> bool:
+    """Waits (10 Hz) until every slot is idle. False when the limit passed, on a stop, or without `/slots`."""
+    control = control or Control()
     board, until_s = Board(client), time.monotonic() + limit_s
     while True:
         look = board.look()
         if look is not None and look.all_idle:
             return True
-        if board.off or time.monotonic() >= until_s:
+        if board.off or time.monotonic() >= until_s or control.wait(LOOK_EVERY_S):
             return False
-        time.sleep(LOOK_EVERY_S)
 
 
 def _ids(slots: Iterable[Slot]) -> list[int]:

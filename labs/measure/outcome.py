@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from labs.llama.errors import BadFrame, LlamaError, Loading, Rejected
+from labs.llama.errors import BadFrame, LlamaError, Loading, Rejected, Unauthorised
 from labs.measure.recording import RunRecord, StreamEnd
 
 Outcome = Literal["recorded", "disturbed", "cancelled", "lost", "errored"]
@@ -47,7 +47,7 @@ class RunFailed(Exception):
 def reason_of(error: LlamaError) -> Reason:
     """The reason for an exception of the client."""
     match error:
-        case Loading():
+        case Loading() | Unauthorised():  # a wrong key is the endpoint's trouble, not the prompt's
             return "endpoint_down"
         case Rejected():
             return "rejected_by_server"

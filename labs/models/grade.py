@@ -52,8 +52,8 @@ class Grade(models.Model):
     course = models.ForeignKey(Course, models.CASCADE, related_name="grades")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="grades")
     step = models.SlugField()
-    event = models.ForeignKey(GradeEvent, models.PROTECT)
-    automatic = models.ForeignKey(GradeEvent, models.PROTECT, null=True, blank=True, related_name="+")
+    event = models.ForeignKey(GradeEvent, models.RESTRICT)
+    automatic = models.ForeignKey(GradeEvent, models.RESTRICT, null=True, blank=True, related_name="+")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["course", "user", "step"], name="one_grade_a_step")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,8 @@ from labs.views.figures.voice import Voice
 from labs.views.figures.waterfall import Waterfall, run_waterfall
 from labs.views.history import ShownGrade, history_of
 from labs.views.timeline import timeline
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,11 @@ class ShownAttempt:
             # Between two rounds: what the recorded ones have shown. The grade itself comes at the end.
             recorded = list(self.seen.items())[: -1 if self.is_live else None]
             limits = limits_in_force(self.attempt.course_id, self.attempt.step)
-            found = self.step.grade(Seen(recorded), limits.values)
+            try:
+                found = self.step.grade(Seen(recorded), limits.values)
+            except Exception:  # a fault of ours: the page still shows what was recorded
+                log.exception("grading %s for its page failed", self.attempt)
+                found = []
         else:
             found = []
         return [ShownCheck(c, evidence.tables(c.evidence), self._hints(c)) for c in found]

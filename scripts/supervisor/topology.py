@@ -107,7 +107,13 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
         worker("drive", 4),
         worker("background", 2),
         python("sweep", "manage.py sweep"),
-        python("web", f"-m daphne --fd {fd} labhub_voice.asgi:application", *access_log, fds=(fd,)),
+        # A handshake has 5 s by default; a whole class that comes back at once needs more.
+        python(
+            "web",
+            f"-m daphne --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
+            *access_log,
+            fds=(fd,),
+        ),
     ]
 
 
