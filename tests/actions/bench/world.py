@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle, islice
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -32,6 +33,9 @@ from labs.steps.base import Seen, Step
 
 AT_ONCE = 200
 
+# An example's rounds, and what its grade event stores.
+Graded = tuple[Seen, dict[str, Any]]
+
 
 def make_world(step_key: str, attempts: int, students: int) -> Course:
     course = Course.objects.create(slug="bench", title="Bench")
@@ -49,17 +53,20 @@ def make_world(step_key: str, attempts: int, students: int) -> Course:
     return course
 
 
-def _shifted(graded: list[tuple[Seen, dict[str, object]]], students: int) -> Iterator[tuple[Seen, dict]]:
-    """Another example at each turn, so that nobody meets the same one each time."""
+def _shifted(examples: list[Graded], students: int) -> Iterator[Graded]:
+    """Another example at each turn. Every third student never sees the one that earns all, so that some lose."""
+    most = max(fields["points"] for _seen, fields in examples)
+    worse = [example for example in examples if example[1]["points"] < most]
     turn = 0
     while True:
         for i in range(students):
-            yield graded[(i + turn) % len(graded)]
+            among = examples if i % 3 else worse
+            yield among[(i + turn) % len(among)]
         turn += 1
 
 
 def _attempt(
-    course: Course, endpoint: Endpoint, user: User, step: Step, seen: Seen, fields: dict[str, object]
+    course: Course, endpoint: Endpoint, user: User, step: Step, seen: Seen, fields: dict[str, Any]
 ) -> None:
     now = timezone.now()
     attempt = Attempt.objects.create(
