@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
 
+from labs.actions.pauses import paused_steps
 from labs.live.waiting import waits_s
 from labs.measure.plan import Plan
 from labs.models import TERMINAL, Attempt, Endpoint, Round, State
@@ -71,21 +72,29 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
 
 
 def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
-    """Attempt -> (place, low, high) of the whole queue: first come, first served."""
+    """Attempt -> (place, low, high) of the whole queue: first come, first served. Who waits for a step that is paused
+    on every server has no place: nobody is behind them."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
         Attempt.objects.filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
         .order_by(F("queued_at").asc(nulls_last=True), "pk")
-        .values_list("pk", "state", "submit_key")
+        .values_list("pk", "state", "submit_key", "step")
     )
-    cost_ms = _server_ms({key for _, _, key in rows if key})
-    queued = [(pk, cost_ms.get(key, 0.0)) for pk, state, key in rows if state == State.QUEUED]
-    running_ms = [cost_ms.get(key, 0.0) for _, state, key in rows if state == State.RUNNING]
-    endpoints = Endpoint.objects.filter(state=Endpoint.State.UP).count()
-    if not endpoints:
+    cost_ms = _server_ms({key for _, _, key, _ in rows if key})
+    up = list(Endpoint.objects.filter(state=Endpoint.State.UP))
+    # A server that has not been tried yet soon will be.
+    closed = [set(paused_steps(endpoint)) if endpoint.canaries else set() for endpoint in up]
+    paused = set.intersection(*closed) if closed else set()
+    queued = [
+        (pk, cost_ms.get(key, 0.0))
+        for pk, state, key, step in rows
+        if state == State.QUEUED and step not in paused
+    ]
+    running_ms = [cost_ms.get(key, 0.0) for _, state, key, _ in rows if state == State.RUNNING]
+    if not up:
         return {pk: (place, None, None) for place, (pk, _) in enumerate(queued, 1)}
-    waits = waits_s([ms for _, ms in queued], running_ms, endpoints)
+    waits = waits_s([ms for _, ms in queued], running_ms, len(up))
     return {
         pk: (place, *wait_s) for place, ((pk, _), wait_s) in enumerate(zip(queued, waits, strict=True), 1)
     }

@@ -19,6 +19,9 @@ class CannotStart(LlamaError):
     """The server must not or cannot be started; the sentence says why, with the numbers."""
 
 
+BATCH = 128
+
+
 @dataclass(frozen=True, slots=True)
 class Flags:
     """DESIGN.md 5. `batch` is small so that a prefill can be cancelled: the server looks for a closed
@@ -30,7 +33,7 @@ class Flags:
     host: str = "127.0.0.1"
     slots: int = 2
     ctx: int = 8192
-    batch: int = 128
+    batch: int = BATCH
     cache_ram_mib: int = 0
     cache_reuse: int = 0
     show_slots: bool = True
@@ -137,7 +140,7 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--threads", type=int)
     own.add_argument("--slots", type=int, default=2)
     own.add_argument("--ctx", type=int, default=8192)
-    own.add_argument("--batch", type=int, default=128)
+    own.add_argument("--batch", type=int, default=BATCH)
     own.add_argument("--log", type=Path)
     own.add_argument("--slot-save-path", type=Path)
     own.add_argument("--cache-ram", type=int, default=0, metavar="MIB")

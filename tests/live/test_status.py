@@ -101,6 +101,16 @@ def test_without_a_usable_endpoint_nobody_knows_the_wait(
     assert (status.place, status.wait_low_s, status.wait_high_s) == (3, None, None)
 
 
+def test_who_waits_for_a_paused_step_has_no_place_and_is_in_nobodys_way(
+    queue: list[Attempt], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Endpoint.objects.update(canaries={"slots": {"green": True, "reason": None}})
+    Attempt.objects.filter(pk=queue[0].pk).update(step="barge-in")
+    Attempt.objects.exclude(pk=queue[0].pk).update(step="server-up")
+    found = statuses([attempt.pk for attempt in queue])
+    assert [found[attempt.pk].place for attempt in queue] == [None, *range(1, len(queue))]
+
+
 def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endpoint) -> None:
     attempt.runs.create(
         round=add_round(attempt), number=2, endpoint=endpoint, token=1, worker="w", started_at=timezone.now()

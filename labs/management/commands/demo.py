@@ -16,6 +16,8 @@ from django.db import transaction
 
 from labhub_voice import env
 from labs.actions.endpoint import checked_address, forget_findings
+from labs.llama import machine
+from labs.llama.flags import BATCH
 from labs.models import Course, Endpoint, Enrolment, Role
 
 ENDPOINT_NAME = "demo"
@@ -104,5 +106,7 @@ def register(url: str, log: str) -> None:
         found.base_url = address
         forget_findings(found)
     found.log_path = log
+    if log:  # the site's own server, so its flags are known
+        found.facts = {**found.facts, "batch": BATCH, "threads": machine.threads().value}
     found.api_key = env.text("LABHUB_ENDPOINT_KEY", "")
     found.save()
