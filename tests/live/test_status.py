@@ -102,7 +102,7 @@ def test_without_a_usable_endpoint_nobody_knows_the_wait(
 
 
 def test_who_waits_for_a_paused_step_has_no_place_and_is_in_nobodys_way(
-    queue: list[Attempt], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    queue: list[Attempt], endpoint: Endpoint
 ) -> None:
     Endpoint.objects.update(canaries={"slots": {"green": True, "reason": None}})
     Attempt.objects.filter(pk=queue[0].pk).update(step="barge-in")
