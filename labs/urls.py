@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs.views import attempt, health, home, live, regrade, replay, rerun, step, step_file
+from labs.views import attempt, class_now, health, home, live, regrade, replay, rerun, sealed, step, step_file
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,7 @@ urlpatterns = [
         step_file.step_file,
         name="step-file",
     ),
+    path("courses/<slug:course_slug>/now/", class_now.class_now, name="class-now"),
     path("courses/<slug:course_slug>/regrades/", regrade.regrades, name="regrades"),
     path("courses/<slug:course_slug>/regrades/<int:regrade_id>/", regrade.regrade, name="regrade"),
     path("courses/<slug:course_slug>/regrades/<int:regrade_id>/end", regrade.regrade_end, name="regrade-end"),
@@ -19,6 +20,7 @@ urlpatterns = [
         "courses/<slug:course_slug>/steps/<slug:step_key>/regrade/", regrade.regrade_step, name="regrade-step"
     ),
     path("attempts/<uuid:attempt_id>/points", attempt.points, name="attempt-points"),
+    path("sealed/", sealed.frame, name="sealed"),
     path("courses/<slug:course_slug>/steps/<slug:step_key>/rerun/", rerun.rerun, name="rerun"),
     path(
         "courses/<slug:course_slug>/steps/<slug:step_key>/rerun/<uuid:attempt_id>",
