@@ -43,7 +43,7 @@ class Chat:
         self._spoke_s = time.perf_counter()
 
     def begun(self, task: Task) -> None:
-        self._write(self._connection.stream_head())
+        self._write(self._connection.stream_head(), is_head=True)
         if self._progress:
             self._send(task, self._frames.progress(task))
         self._break_in("prefill", 0, task)
@@ -102,7 +102,7 @@ class Chat:
         if "deaf" in self._faults or not self._connection.is_closed():
             return True
         if task.may_cancel:
-            self._engine.cancel(task)
+            self._leave(task)
         return not task.may_cancel
 
     def _send(self, task: Task, data: bytes) -> None:
@@ -113,10 +113,11 @@ class Chat:
         if self._look(task):
             self._write(http_chunk(data))
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes, *, is_head: bool = False) -> None:
         if not self._stream:
             return
-        if "buffer" in self._faults:
+        holds = self._faults.get("buffer")
+        if holds is not None and not (is_head and holds.how == "body"):
             self._kept += data
         else:
             self._connection.write(data)

@@ -75,6 +75,7 @@ class Engine:
             due_s = started_s if started_s - due_s > LATE_S else due_s
             due_s += self.settings.step_s(sum(batch.values()), writes=0 in batch.values())
             await asyncio.sleep(due_s - started_s)
+            await self.thawed.wait()
             self._passed(batch)
 
     def _drop_cancelled(self) -> None:

@@ -10,7 +10,7 @@ Kind = Literal[
     "die",  # in `phase` after `after` batches or tokens; `how`: exit (the process), reset, eof
     "wedge",  # the main loop stands still in `phase` after `after`; /health stays green, /slots hangs
     "stream_error",  # an error event after `after` tokens, then the end without [DONE]
-    "buffer",  # nothing leaves before the end
+    "buffer",  # nothing leaves before the end; `how` body: nothing but the headers
     "deaf",  # does not notice a closed connection
     "overflow",  # 400, whatever the prompt
     "unauthorised",  # 401
