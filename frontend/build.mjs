@@ -26,7 +26,7 @@ async function put(name, data) {
 
 async function bundles() {
   const { outputFiles } = await build({
-    entryPoints: { "read-sse": "src/read-sse.js", rerun: "src/rerun.js", sandbox: "src/sandbox.js", plots: "src/plots.js" },
+    entryPoints: { "read-sse": "src/read-sse.js", rerun: "src/rerun.js", frame: "src/frame.js", sandbox: "src/sandbox.js", plots: "src/plots.js" },
     absWorkingDir: import.meta.dirname,
     outdir: OUT.pathname,
     outExtension: { ".js": ".mjs" },

@@ -5,9 +5,16 @@ const LATE_MS = 2_600; // then a spare is made ready
 const HARD_LIMIT_MS = 4_000; // and the worker ended
 const MOST_CHARACTERS = 2_000_000;
 
+// Where the workers live: here beside the page, or in a frame (framed.js).
+const HERE = {
+  load: (wasm) => WebAssembly.compileStreaming(fetch(wasm)),
+  worker: (url) => new Worker(url, { type: "module", name: "sse.py" }),
+};
+
 /** States: "starting", "ready", "running", or "unavailable" with `why`. Tells them by "state" events. */
 export class Python extends EventTarget {
   #urls;
+  #house;
   #parts; // the compiled module and the library, fetched once
   #current = null;
   #spare = null;
@@ -15,9 +22,10 @@ export class Python extends EventTarget {
   #ids = 0;
 
   /** `urls`: {worker, wasm, stdlib, probe}, probe being an address that answers where nothing is sealed. */
-  constructor(urls) {
+  constructor(urls, house = HERE) {
     super();
     this.#urls = urls;
+    this.#house = house;
     this.state = "starting";
     this.why = "";
     this.version = "";
@@ -26,7 +34,7 @@ export class Python extends EventTarget {
   async start() {
     try {
       this.#parts ??= Promise.all([
-        WebAssembly.compileStreaming(fetch(this.#urls.wasm)),
+        this.#house.load(this.#urls.wasm),
         fetch(this.#urls.stdlib).then((response) => (response.ok ? response.arrayBuffer() : Promise.reject(response.status))),
       ]);
       await this.#parts;
@@ -75,7 +83,7 @@ export class Python extends EventTarget {
   }
 
   #spawn() {
-    const worker = new Worker(this.#urls.worker, { type: "module", name: "sse.py" });
+    const worker = this.#house.worker(this.#urls.worker);
     const ready = new Promise((resolve, reject) => {
       worker.addEventListener("message", ({ data }) => {
         if (data.kind === "ready") resolve((this.version = String(data.python).slice(0, 20)));

@@ -1,5 +1,7 @@
-// An instructor's page: every stored source of a class runs here, each in a worker of its own, on streams drawn fresh.
+// An instructor's page: every stored source of a class runs in a sealed frame, each in a worker of its own, on streams
+// drawn fresh.
 // The server judges what came out and says where that differs from the stored verdict.
+import { framed } from "./framed.js";
 import { posted } from "./posted.js";
 import { Python } from "./python.js";
 import { fill, make } from "./text.js";
@@ -10,21 +12,26 @@ class ClassRerun extends HTMLElement {
     Object.assign(this, { streams, sources, token, strings });
     this.button = this.querySelector("[data-run]");
     this.button.hidden = false;
-    this.button.addEventListener("click", () => this.python.state === "ready" && !this.busy && this.#runAll());
-    this.python = new Python({
-      worker: this.dataset.worker,
-      wasm: this.dataset.wasm,
-      stdlib: this.dataset.stdlib,
-      probe: new URL(this.dataset.probe, location.href).href,
-    });
-    this.python.addEventListener("state", () => this.busy || this.#sayState());
-    addEventListener("pagehide", (event) => event.persisted || this.python.close());
-    this.#sayState();
-    this.python.start();
+    this.button.addEventListener("click", () => this.python?.state === "ready" && !this.busy && this.#runAll());
+    addEventListener("pagehide", (event) => event.persisted || this.python?.close());
+    this.#sayState({ state: "starting" });
+    this.#start();
+  }
+
+  async #start() {
+    const { frame, worker, wasm, stdlib, probe } = this.dataset;
+    try {
+      const house = await framed(this, frame, worker);
+      this.python = new Python({ worker, wasm, stdlib, probe: new URL(probe, location.href).href }, house);
+      this.python.addEventListener("state", () => this.busy || this.#sayState(this.python));
+      await this.python.start();
+    } catch (error) {
+      this.#sayState({ state: "unavailable", why: String(error?.message ?? error) });
+    }
   }
 
   disconnectedCallback() {
-    this.python.close();
+    this.python?.close();
   }
 
   async #runAll() {
@@ -44,7 +51,7 @@ class ClassRerun extends HTMLElement {
       }
     }
     this.busy = false;
-    this.#sayState();
+    this.#sayState(this.python);
     this.#status(this.#say(failed ? "done_failed" : "done", { all: rows.length, differ, failed }));
   }
 
@@ -76,8 +83,7 @@ class ClassRerun extends HTMLElement {
     return row.querySelector("[data-result]");
   }
 
-  #sayState() {
-    const { state, why, version } = this.python;
+  #sayState({ state, why, version }) {
     this.dataset.state = state;
     this.button.setAttribute("aria-disabled", String(state !== "ready"));
     if (state === "unavailable") this.#status(why === "unsealed" ? this.#say("unsealed") : this.#say("unavailable", { why }));

@@ -18,8 +18,8 @@ from labs.models import Course
 from labs.reruns import Difference, StoredAnswer, alike, differences, stored_answers
 from labs.steps.base import Rerun, Step
 from labs.text import Json
-from labs.views.bundle import permit_bundle
 from labs.views.guard import course_of_instructor_or_404, step_or_404
+from labs.views.sealed import permit_frame
 from labs.views.words import VERDICTS, say
 
 SALT = "labs.rerun"
@@ -50,7 +50,7 @@ def rerun(request: HttpRequest, course_slug: str, step_key: str) -> HttpResponse
             "strings": _strings(),
         },
     }
-    return permit_bundle(request, render(request, "labs/rerun.html", context), step)
+    return permit_frame(request, render(request, "labs/rerun.html", context))
 
 
 @login_required

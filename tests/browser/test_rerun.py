@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from labs.steps.sse_kit.source import source
 from tests.browser.conftest import LogIn
 from tests.browser.model_student import ModelAnswers
+from tests.browser.sse_probes import probes
 from tests.steps.sse_sources import core, feed
 from tests.system.site import Site
 
@@ -40,6 +41,7 @@ def test_who_handed_in_other_code_is_told_from_who_did_not(site: Site, log_in: L
     with ModelAnswers(site) as answers:
         hand_in(site, answers, "kim", WRONG)
         hand_in(site, answers, "lee", RIGHT)
+        hand_in(site, answers, "park", probes(f"{site.url}/probe-rerun/"))
     page = log_in("choi")
     page.goto(f"/courses/demo/steps/{STEP}/")
     page.get_by_role("link", name="Re-run the class").click()
@@ -51,6 +53,15 @@ def test_who_handed_in_other_code_is_told_from_who_did_not(site: Site, log_in: L
     expect(wrong.locator("[data-result]")).to_contain_text("Pieces with a role and no text")
     expect(wrong.locator("[data-result]")).to_contain_text("stored: Pass, now: Fail.")
     expect(page.locator("[data-status]")).to_contain_text("of them do not give what was stored")
+    # The code ran in a frame without an origin, and nothing that it tried came out of there.
+    expect(row_of(page, "박지호").locator("[data-result] li").first).to_contain_text(
+        "stored: Pass, now: Fail."
+    )
+    expect(page.locator("iframe[sandbox=allow-scripts]")).to_have_count(1)
+    assert page.frames[1].evaluate("origin") == "null"
+    log = (site.folder / "log" / "access.log").read_text()
+    assert "/rerun/" in log
+    assert "probe-rerun" not in log
 
 
 def test_a_student_finds_no_such_page(log_in: LogIn) -> None:

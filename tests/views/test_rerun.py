@@ -93,11 +93,28 @@ def test_it_lists_the_latest_graded_source_of_each_student(course: Course, at_me
     }
 
 
-def test_sources_are_text_and_only_this_page_may_run_them(course: Course, at_member: Client) -> None:
+def test_sources_are_text_and_run_in_the_sealed_frame_alone(course: Course, at_member: Client) -> None:
     handed_in(course, "kim", "def parse(lines, now): '</script><script>alert(1)</script>'")
     answer = at_member.get(page_of(course))
     assert "<script>alert" not in answer.content.decode()
-    assert "'wasm-unsafe-eval'" in answer["Content-Security-Policy"]
+    policy = answer["Content-Security-Policy"]
+    assert "frame-src 'self'" in policy
+    assert "eval" not in policy
+
+
+def test_the_frame_has_no_origin_and_no_network(at_member: Client, client: Client) -> None:
+    answer = at_member.get(reverse("sealed"))
+    policy = dict(part.strip().partition(" ")[::2] for part in answer["Content-Security-Policy"].split(";"))
+    assert policy["sandbox"] == "allow-scripts"
+    assert policy["default-src"] == "'none'"
+    assert policy["worker-src"] == "data:"
+    assert policy["frame-ancestors"] == "'self'"
+    nonce = re.fullmatch(r"'nonce-([^']+)' 'wasm-unsafe-eval'", policy["script-src"])
+    assert nonce and f'nonce="{nonce[1]}"' in answer.content.decode()
+    assert nonce[1] not in at_member.get(reverse("sealed")).content.decode()
+    assert "connect-src" not in policy
+    assert answer["X-Frame-Options"] == "SAMEORIGIN"
+    assert client.get(reverse("sealed")).status_code == 302
 
 
 def test_the_streams_are_drawn_anew_each_time(course: Course, at_member: Client) -> None:
