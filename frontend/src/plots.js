@@ -4,6 +4,8 @@ import * as Plot from "@observablehq/plot";
 const INK = "currentColor";
 const SOFT = "var(--soft)";
 const LABEL_PX = 150;
+// The library takes a Hangul syllable for as wide as a Latin letter.
+const HANGUL_WIDER = 1.65;
 const KINDS = { cost, reuse, slots };
 
 /** Draws every figure of the page that is not drawn yet, and again when its width changes. */
@@ -57,6 +59,7 @@ function cost({ points, minima, medians, line, said, client }, axes, width) {
 function reuse({ bars }, axes, width) {
   const longest = Math.max(...bars.map((bar) => bar.ms), 1);
   const names = Math.round(Math.min(190, width * 0.34));
+  const wider = bars.some((bar) => /[\uac00-\ud7a3]/.test(bar.title)) ? HANGUL_WIDER : 1;
   // The rest of the width is for the words behind the longest bar.
   const share = Math.max(0.25, 1 - LABEL_PX / (width - names));
   return Plot.plot({
@@ -65,14 +68,14 @@ function reuse({ bars }, axes, width) {
     marginLeft: names,
     marginRight: 12,
     marginBottom: 46,
-    x: { label: axes.x, labelOffset: 42, domain: [0, longest / share], grid: true, ticks: 4 },
+    x: { label: axes.x, labelOffset: 42, domain: [0, longest / share], grid: true, ticks: width < 480 ? 2 : 4 },
     y: { axis: null, domain: bars.map((bar) => bar.key) },
     marks: [
       Plot.axisY({
         label: null,
         tickSize: 0,
         tickFormat: (key) => bars.find((bar) => bar.key === key).title,
-        lineWidth: names / 14,
+        lineWidth: names / 14 / wider,
         textOverflow: "ellipsis",
       }),
       Plot.barX(bars, { x: "ms", y: "key", fill: (bar) => (bar.warm ? "var(--ph-rest)" : "var(--ph-prefill)"), rx: 2 }),

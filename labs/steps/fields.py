@@ -27,6 +27,8 @@ MIN_ANSWER_TOKENS, MAX_ANSWER_TOKENS = 8, 64
 class RadioRows(forms.RadioSelect):
     """One radio button a row. `rows` are shown as they are; a row's number is its value."""
 
+    is_code = True  # raw text, not words
+
     def __init__(self, rows: Sequence[Json], template_name: str, none: StrOrPromise = "") -> None:
         super().__init__(choices=[(str(i), str(i)) for i in range(len(rows))])
         self.rows, self.template_name, self.none = rows, template_name, none
