@@ -7,8 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
+from labs.start import START
 
-@register()
+
+@register(START)
 def no_channel_layer(**_: Any) -> list[CheckMessage]:
     """Measured: a layer loses 18 % of a class' tokens (DESIGN 4); an in-memory one loses a worker's altogether."""
     if not getattr(settings, "CHANNEL_LAYERS", None):
@@ -17,7 +19,7 @@ def no_channel_layer(**_: Any) -> list[CheckMessage]:
     return [Error("CHANNEL_LAYERS is set, but nothing here uses a channel layer.", hint=hint, id="labs.E001")]
 
 
-@register()
+@register(START)
 def sessions_in_the_database(**_: Any) -> list[CheckMessage]:
     """The hub reads the sessions of all its sockets in one query."""
     if settings.SESSION_ENGINE == "django.contrib.sessions.backends.db":

@@ -11,9 +11,11 @@ from uuid import UUID
 from django.db.models import F, Max, OuterRef, Subquery
 
 from labs.actions.pauses import paused_steps
-from labs.live.waiting import waits_s
+from labs.live.waiting import Pace, measured_pace, waits_s
 from labs.measure.plan import Plan
-from labs.models import TERMINAL, Attempt, Endpoint, Round, State
+from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
+
+LAST_RUNS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Status:
 
 
 def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
-    """At most four queries, however many ids. Ids that do not exist are left out."""
+    """At most six queries, however many ids. Ids that do not exist are left out."""
     rows = list(
         Attempt.objects.filter(pk__in=ids).annotate(
             round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0)
@@ -94,10 +96,27 @@ def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
     running_ms = [cost_ms.get(key, 0.0) for _, state, key, _ in rows if state == State.RUNNING]
     if not up:
         return {pk: (place, None, None) for place, (pk, _) in enumerate(queued, 1)}
-    waits = waits_s([ms for _, ms in queued], running_ms, len(up))
+    waits = waits_s([ms for _, ms in queued], running_ms, len(up), _pace())
     return {
         pk: (place, *wait_s) for place, ((pk, _), wait_s) in enumerate(zip(queued, waits, strict=True), 1)
     }
+
+
+def _pace() -> Pace:
+    """Of the last runs that went well."""
+    last = list(
+        Run.objects.filter(outcome=Run.Outcome.RECORDED, ended_at__isnull=False)
+        .order_by("-pk")
+        .values_list("round__submit_key", "started_at", "ended_at")[:LAST_RUNS]
+    )
+    cost_ms = _server_ms({key for key, _, _ in last})
+    return measured_pace(
+        [
+            (cost_ms.get(key, 0.0), (ended_at - started_at).total_seconds() * 1000)
+            for key, started_at, ended_at in last
+            if ended_at is not None
+        ]
+    )
 
 
 # A plan never changes once it is frozen, and its prompts are long: each is read once a process.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from labs.live.waiting import waits_s
+import pytest
+
+from labs.live.waiting import Pace, measured_pace, waits_s
 
 
 def test_the_first_of_an_idle_lab_waits_for_the_overhead_only() -> None:
@@ -25,3 +27,18 @@ def test_a_free_endpoint_beside_a_busy_one_is_taken_at_once() -> None:
 
 def test_runs_on_an_endpoint_that_went_down_count_against_what_is_left() -> None:
     assert list(waits_s([1_000], [10_000, 10_000], 1)) == [(0, 46)]
+
+
+def test_few_measured_runs_say_nothing() -> None:
+    assert measured_pace([(1000.0, 9000.0)] * 7) == Pace()
+
+
+def test_what_was_measured_replaces_what_was_declared() -> None:
+    took_ms = [1000 + 100 * number for number in range(11)]
+    pace = measured_pace([(1000.0, float(ms)) for ms in took_ms])
+    assert (pace.fast, pace.slow) == (pytest.approx(1.1), pytest.approx(1.9 * 1.25))
+    assert list(waits_s([10_000, 10_000], [], 1, pace))[1] == (11, 28)
+
+
+def test_a_plan_that_costs_nothing_is_no_measure() -> None:
+    assert measured_pace([(0.0, 300.0)] * 20) == Pace()
