@@ -17,7 +17,7 @@ def may_see(user: User | AnonymousUser, course: Course) -> Role | None:
         return None
     if user.is_staff:
         return Role.INSTRUCTOR
-    role = Enrolment.objects.filter(user=user, course=course).values_list("role", flat=True).first()
+    role = Enrolment.objects.active().filter(user=user, course=course).values_list("role", flat=True).first()
     return None if role is None else Role(role)
 
 
@@ -32,7 +32,9 @@ def attempt_for(user: User | AnonymousUser, attempt_id: UUID) -> Attempt:
     if not user.is_staff:
         # One filter call, so that both conditions speak of the same enrolment.
         attempts = attempts.filter(
-            Q(user=user) | Q(course__enrolments__role=Role.INSTRUCTOR), course__enrolments__user=user
+            Q(user=user) | Q(course__enrolments__role=Role.INSTRUCTOR),
+            course__enrolments__user=user,
+            course__enrolments__left_at=None,
         )
     if (attempt := attempts.first()) is None:
         raise NotFound(str(attempt_id))

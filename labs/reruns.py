@@ -44,7 +44,7 @@ def stored_answers(course: Course, step: Step, only: UUID | None = None) -> list
     rerun = step.rerun
     if rerun is None:
         return []
-    students = Enrolment.objects.filter(course=course, role=Role.STUDENT).values("user")
+    students = Enrolment.objects.active().filter(course=course, role=Role.STUDENT).values("user")
     attempts = Attempt.objects.filter(
         course=course, step=step.key, state=State.GRADED, user__in=students
     ).order_by("finished_at", "created_at")

@@ -29,9 +29,9 @@ def ended(claims: Collection[Claim]) -> dict[Claim, int]:
     }
     roles = {
         (user_id, course_id): role
-        for user_id, course_id, role in Enrolment.objects.filter(
-            user__in=users, course__in={claim.course_id for claim in claims}
-        ).values_list("user_id", "course_id", "role")
+        for user_id, course_id, role in Enrolment.objects.active()
+        .filter(user__in=users, course__in={claim.course_id for claim in claims})
+        .values_list("user_id", "course_id", "role")
     }
 
     def code(claim: Claim) -> int | None:

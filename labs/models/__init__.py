@@ -12,7 +12,7 @@ from labs.models.attempt import (
     State,
     StoredRecording,
 )
-from labs.models.course import Course, Enrolment, Role
+from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
 from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
@@ -30,6 +30,7 @@ __all__ = [
     "FrameStore",
     "Grade",
     "GradeEvent",
+    "JoinTry",
     "Lease",
     "Pool",
     "Reason",

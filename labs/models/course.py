@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 
 class Course(models.Model):
-    """`zone` is an IANA name; `language` is what a newcomer sees first."""
+    """`zone` is an IANA name; `language` is what a newcomer sees first.
+
+    `join_code` lets whoever is logged in become a student until `join_code_ends_at`; empty: there is none.
+    """
 
     slug = models.SlugField(unique=True)
     title = models.CharField(max_length=200)
@@ -15,6 +19,15 @@ class Course(models.Model):
     language = models.CharField(max_length=8, default="ko")
     attempts_per_step = models.PositiveSmallIntegerField(default=10)
     ends_at = models.DateTimeField(null=True, blank=True)
+    join_code = models.CharField(max_length=20, blank=True, editable=False)
+    join_code_ends_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["join_code"], condition=~Q(join_code=""), name="one_course_a_join_code"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title
@@ -25,13 +38,35 @@ class Role(models.TextChoices):
     INSTRUCTOR = "instructor"
 
 
+class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
+    def active(self) -> EnrolmentQuerySet:
+        """Of those who take part now. Whoever left has no right in the course; their work stays."""
+        return self.filter(left_at=None)
+
+
 class Enrolment(models.Model):
+    """`number` is the student number as the roster writes it, leading zeros included."""
+
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="enrolments")
     course = models.ForeignKey(Course, models.CASCADE, related_name="enrolments")
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.STUDENT)
+    number = models.CharField(max_length=40, blank=True)
+    left_at = models.DateTimeField(null=True, blank=True)
+
+    objects = EnrolmentQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "course"], name="one_enrolment_a_course")]
 
     def __str__(self) -> str:
         return f"{self.user} {self.role} {self.course}"
+
+
+class JoinTry(models.Model):
+    """One code that a person entered. A few wrong ones in a while, and they have to wait."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "at"])]

@@ -19,8 +19,10 @@ from labs.views.steplist import course_rows
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = who(request)
-    teaches = Enrolment.objects.filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
+    teaches = Enrolment.objects.active().filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
     courses = (
-        Course.objects.filter(enrolments__user=user).annotate(is_taught=Exists(teaches)).order_by("title")
+        Course.objects.filter(enrolments__user=user, enrolments__left_at=None)
+        .annotate(is_taught=Exists(teaches))
+        .order_by("title")
     )
     return render(request, "labs/home.html", {"rows": course_rows(user, courses)})

@@ -17,7 +17,11 @@ class Login(LoginView):
         """Who never chose a language gets their course's; the switch on every page changes it."""
         response = super().form_valid(form)
         if settings.LANGUAGE_COOKIE_NAME not in self.request.COOKIES:
-            course = Course.objects.filter(enrolments__user=form.get_user()).order_by("pk").first()
+            course = (
+                Course.objects.filter(enrolments__user=form.get_user(), enrolments__left_at=None)
+                .order_by("pk")
+                .first()
+            )
             if course is not None and course.language in dict(settings.LANGUAGES):
                 response.set_cookie(
                     settings.LANGUAGE_COOKIE_NAME,

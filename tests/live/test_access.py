@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from labs.access import attempt_for, may_see
@@ -44,9 +45,21 @@ def test_the_right_ends_with_the_enrolment_and_with_the_account(attempt: Attempt
     with pytest.raises(NotFound):
         attempt_for(owner, attempt.pk)
     owner.is_active = True
+    Enrolment.objects.filter(user=owner).update(left_at=timezone.now())
+    with pytest.raises(NotFound):
+        attempt_for(owner, attempt.pk)
+    assert may_see(owner, attempt.course) is None
+    Enrolment.objects.filter(user=owner).update(left_at=None)
+    assert attempt_for(owner, attempt.pk) == attempt
     Enrolment.objects.filter(user=owner).delete()
     with pytest.raises(NotFound):
         attempt_for(owner, attempt.pk)
+
+
+def test_an_instructor_who_left_finds_nothing(attempt: Attempt, teacher: User) -> None:
+    Enrolment.objects.filter(user=teacher).update(left_at=timezone.now())
+    with pytest.raises(NotFound):
+        attempt_for(teacher, attempt.pk)
 
 
 def test_as_what_one_stands_in_a_course(course: Course, enrol: Callable[..., User]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from labs.live.follower import Claim
@@ -68,6 +69,10 @@ def drop(client: Client, user: User) -> None:
     Enrolment.objects.filter(user=user).delete()
 
 
+def leave(client: Client, user: User) -> None:
+    Enrolment.objects.filter(user=user).update(left_at=timezone.now())
+
+
 def make_student(client: Client, user: User) -> None:
     Enrolment.objects.filter(user=user).update(role=Role.STUDENT)
 
@@ -82,6 +87,8 @@ def make_student(client: Client, user: User) -> None:
         ("teacher", delete, 4401),
         ("owner", drop, 4403),
         ("teacher", drop, 4403),
+        ("owner", leave, 4403),
+        ("teacher", leave, 4403),
         ("teacher", make_student, 4403),
     ],
 )
