@@ -1,11 +1,12 @@
-"""What must follow when an endpoint's address changes."""
+"""What a person does with an endpoint: move it, pause it, let it back, accept what it has become."""
 
 from __future__ import annotations
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from labs.llama.address import check_address
-from labs.models import Endpoint
+from labs.models import Endpoint, Pool
 
 
 def checked_address(url: str) -> str:
@@ -20,3 +21,39 @@ def forget_findings(endpoint: Endpoint) -> None:
     endpoint.canaries, endpoint.canaries_of, endpoint.has_red_canary = {}, "", False
     endpoint.canaries_at = endpoint.canaries_tried_at = endpoint.rest_until = None
     endpoint.failures, endpoint.canaries_wanted = 0, False
+
+
+def pause(endpoints: QuerySet[Endpoint]) -> int:
+    """What runs there ends; nothing new begins. Returns how many were not paused before."""
+    return endpoints.exclude(state=Endpoint.State.PAUSED).update(state=Endpoint.State.PAUSED, detail="")
+
+
+def resume(endpoints: QuerySet[Endpoint]) -> int:
+    """Back to not known: the next probe and the canaries say what it is good for. Also ends a rest."""
+    held = endpoints.filter(state__in=[Endpoint.State.PAUSED, Endpoint.State.RESTING])
+    return held.update(
+        state=Endpoint.State.UNKNOWN,
+        detail="",
+        probed_at=None,
+        failures=0,
+        rest_until=None,
+        canaries_wanted=True,
+    )
+
+
+def try_canaries(endpoints: QuerySet[Endpoint]) -> int:
+    """As soon as each is free."""
+    return endpoints.update(canaries_wanted=True, canaries_tried_at=None)
+
+
+def accept(endpoint: Endpoint) -> bool:
+    """The pool is from now on what this endpoint is; its boards begin a new class, others that differ are kept out.
+
+    False where the endpoint has no pool, or nobody knows yet what it is.
+    """
+    if endpoint.pool_id is None or not endpoint.fingerprint:
+        return False
+    Pool.objects.filter(pk=endpoint.pool_id).update(fingerprint=endpoint.fingerprint)
+    # Probed again at once: who fits comes back, who does not goes.
+    Endpoint.objects.filter(pool_id=endpoint.pool_id).update(probed_at=None)
+    return True

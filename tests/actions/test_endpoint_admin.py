@@ -6,7 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from labs.models import Endpoint
+from labs.actions.probe import fits
+from labs.models import Endpoint, Pool
 
 ADD = "/admin/labs/endpoint/add/"
 
@@ -19,7 +20,15 @@ def admin(db: None) -> Client:
 
 
 def post(admin: Client, path: str, **fields: str) -> str:
-    data = {"name": "a", "base_url": "http://127.0.0.1:8080", "log_path": "", "new_key": ""} | fields
+    data = {
+        "name": "a",
+        "base_url": "http://127.0.0.1:8080",
+        "log_path": "",
+        "new_key": "",
+        "pool": "",
+        "canary_runs-TOTAL_FORMS": "0",
+        "canary_runs-INITIAL_FORMS": "0",
+    } | fields
     return admin.post(path, data, follow=True).content.decode()
 
 
@@ -65,3 +74,48 @@ def test_a_move_is_probed_anew_and_a_new_name_is_not(admin: Client) -> None:
     post(admin, change(endpoint), base_url="http://127.0.0.1:8081")
     endpoint.refresh_from_db()
     assert (endpoint.state, endpoint.facts) == (Endpoint.State.UNKNOWN, {})
+
+
+def act(admin: Client, action: str, *endpoints: Endpoint) -> None:
+    data = {"action": action, "_selected_action": [endpoint.pk for endpoint in endpoints]}
+    answer = admin.post("/admin/labs/endpoint/", data, follow=True)
+    assert "Done for" in answer.content.decode()
+
+
+def test_pausing_and_letting_back_in(admin: Client) -> None:
+    endpoint = Endpoint.objects.create(
+        name="a", base_url="http://127.0.0.1:8080", state=Endpoint.State.UP, failures=2
+    )
+    act(admin, "pause", endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.state == Endpoint.State.PAUSED
+    act(admin, "resume", endpoint)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failures, endpoint.canaries_wanted) == ("unknown", 0, True)
+
+
+def test_an_accepted_build_is_its_pools_and_the_others_are_asked_again(admin: Client) -> None:
+    pool = Pool.objects.create(name="class", fingerprint="old")
+    now = "2026-11-29T10:00:00Z"
+    new = Endpoint.objects.create(
+        name="a",
+        base_url="http://127.0.0.1:1",
+        pool=pool,
+        fingerprint="new",
+        state="quarantined",
+        probed_at=now,
+    )
+    other = Endpoint.objects.create(
+        name="b", base_url="http://127.0.0.1:2", pool=pool, fingerprint="old", state="up", probed_at=now
+    )
+    act(admin, "accept", new)
+    assert fits(pool, "new")
+    assert not fits(pool, "old")
+    other.refresh_from_db()
+    assert other.probed_at is None
+
+
+def test_a_server_without_a_pool_has_nothing_to_accept(admin: Client) -> None:
+    alone = Endpoint.objects.create(name="a", base_url="http://127.0.0.1:1", fingerprint="new")
+    act(admin, "accept", alone)
+    assert not Pool.objects.exists()
