@@ -16,6 +16,7 @@ from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
 from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
+from labs.models.rule import Extension, StepRule
 
 __all__ = [
     "AUTOMATIC",
@@ -27,6 +28,7 @@ __all__ = [
     "Course",
     "Endpoint",
     "Enrolment",
+    "Extension",
     "FrameStore",
     "Grade",
     "GradeEvent",
@@ -41,5 +43,6 @@ __all__ = [
     "Run",
     "State",
     "StepLimits",
+    "StepRule",
     "StoredRecording",
 ]

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from labs.models.course import Course
 from labs.models.endpoint import Endpoint
@@ -44,6 +45,7 @@ class Attempt(models.Model):
     """One student's try at one step. `version` grows with every change of state, so a page can tell news from old.
 
     `seed_number` is how many charged attempts came before: an uncharged repeat draws the same inputs again.
+    `submitted_at`: when its first round arrived here; `late_percent` of its points were lost by that, frozen then.
     `queued_at` orders the queue; an attempt that returns keeps it, and so stands at the head again (`returned`).
     """
 
@@ -61,6 +63,8 @@ class Attempt(models.Model):
     returned = models.BooleanField(default=False)
     cancel_requested = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(default=timezone.now)
+    late_percent = models.PositiveSmallIntegerField(default=0)
     queued_at = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField()
