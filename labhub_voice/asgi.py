@@ -14,6 +14,9 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
 from labs.live.origin import SameOrigin  # noqa: E402
 from labs.live.routing import websocket_urlpatterns  # noqa: E402
+from labs.start import refuse_bad_settings  # noqa: E402
+
+refuse_bad_settings()
 
 application = ProtocolTypeRouter(
     {

@@ -6,4 +6,5 @@ class LabsConfig(AppConfig):
     verbose_name = "LabHub Voice"
 
     def ready(self) -> None:
-        from labs.live import checks  # noqa: F401  (registers them)
+        from labs.actions import checks as _actions  # noqa: F401  (registers them)
+        from labs.live import checks as _live  # noqa: F401

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from labs.actions.sweep import sweep_once
+from labs.start import refuse_bad_settings
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="sweep once and end")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        refuse_bad_settings()
         if once:
             sweep_once()
             return

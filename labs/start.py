@@ -1,0 +1,18 @@
+"""Every process of ours asks, before it serves anybody, whether its settings can work at all."""
+
+from __future__ import annotations
+
+from django.core.checks import run_checks
+
+START = "labs-start"  # the tag of checks that are cheap and that no process may start without
+
+
+def refuse_bad_settings() -> None:
+    """Ends the process with one sentence for each fault.
+
+    Neither daphne nor Celery refuses to start for what `manage.py check` finds, and then it fails in silence.
+    SystemExit, because Celery logs any other exception of a start hook and goes on.
+    """
+    found = [message for message in run_checks(tags=[START]) if message.is_serious()]
+    if found:
+        raise SystemExit("\n".join(f"{message.id}: {message.msg} {message.hint or ''}" for message in found))
