@@ -113,7 +113,7 @@ def execute(claim: Claim) -> None:
 
 def _judge_endpoint(endpoint: Endpoint, drive: Drive) -> None:
     """Never of a stop, nor of a fault of ours."""
-    if drive.reason in SERVER_AT_FAULT:
+    if drive.reason in SERVER_AT_FAULT or drive.server_broke:
         breaker.failed(endpoint, f"{drive.reason} {drive.detail}")
     elif drive.outcome == "recorded":
         breaker.succeeded(endpoint)

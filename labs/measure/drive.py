@@ -22,7 +22,7 @@ from labs.measure.draw import NoLabLine
 from labs.measure.execute import Execution
 from labs.measure.ledger import agrees
 from labs.measure.logs import ServerLog
-from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, reason_of
+from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, broke, reason_of
 from labs.measure.pace import Pace
 from labs.measure.plan import Plan
 from labs.measure.prepare import draw_for, prepare, read_facts
@@ -70,6 +70,7 @@ class Driver:
         outcome: Outcome = "recorded"
         reason: Reason = ""
         detail = ""
+        server_broke = False
         try:
             self._control.check()
             facts = read_facts(self._client, self._facts)
@@ -100,17 +101,17 @@ class Driver:
         except Stopped as stop:
             outcome, reason = stop.kind, "worker_lost" if stop.kind == "lost" else ""
         except RunFailed as exc:
-            outcome, reason, detail = "errored", exc.reason, exc.detail
+            outcome, reason, detail, server_broke = "errored", exc.reason, exc.detail, exc.server_broke
         except NoLabLine as exc:
             outcome, reason, detail = "errored", "rejected_by_server", str(exc)
         except LlamaError as exc:
-            outcome, reason, detail = "errored", reason_of(exc), str(exc)
+            outcome, reason, detail, server_broke = "errored", reason_of(exc), str(exc), broke(exc)
         finally:
             if execution is not None:
                 execution.close()
         if execution is not None:
             record = replace(record, recordings=self._finished(execution, record.server))
-        return Drive(replace(record, note=detail), outcome, reason, detail)
+        return Drive(replace(record, note=detail), outcome, reason, detail, server_broke)
 
     def _counters(self) -> Metrics | None:
         """None where there are none, or none that came in time: then nobody can tell, which is no fault."""

@@ -9,7 +9,7 @@ from labs.measure.asking import Asking
 from labs.measure.board import LOOK_EVERY_S, Look
 from labs.measure.context import Context
 from labs.measure.holding import Holding
-from labs.measure.outcome import RunFailed, reason_of, reason_of_end
+from labs.measure.outcome import RunFailed, broke, reason_of, reason_of_end
 from labs.measure.plan import Ask, Get, Hold, Item, Note, Plan
 from labs.measure.prepare import Prompt
 from labs.measure.recording import Figures, Recording
@@ -182,7 +182,8 @@ class Execution:
         """Raises Stopped or RunFailed where the ask did not end as its plan wants."""
         self._context.control.check()
         if asking.failure is not None:
-            raise RunFailed(reason_of(asking.failure), f"{asking.ask.key}: {asking.failure}")
+            failure = asking.failure
+            raise RunFailed(reason_of(failure), f"{asking.ask.key}: {failure}", server_broke=broke(failure))
         if reason := reason_of_end(asking.end):
             detail = asking.figures().error or asking.end
             raise RunFailed(reason, f"{asking.ask.key}: {detail}")

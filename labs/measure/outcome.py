@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from labs.llama.errors import BadFrame, LlamaError, Loading, Rejected, Unauthorised
+from labs.llama.errors import BadFrame, LlamaError, Loading, NotSupported, Rejected, Unauthorised
 from labs.measure.recording import RunRecord, StreamEnd
 
 Outcome = Literal["recorded", "disturbed", "cancelled", "lost", "errored"]
@@ -26,22 +26,25 @@ Reason = Literal[
 class Drive:
     """One execution of a plan. `record` holds what there is, whatever the outcome.
 
-    `detail` is a plain English line for the log and the run's note; "" where all went well.
+    `detail` is a plain English line for the log and the run's note; "" where all went well. `server_broke`: the
+    server refused with an error of its own (HTTP 500), whatever was asked.
     """
 
     record: RunRecord
     outcome: Outcome
     reason: Reason
     detail: str = ""
+    server_broke: bool = False
 
 
 class RunFailed(Exception):
     """Ends the run as `errored` with one of the closed list's reasons."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: Reason, detail: str = "", *, server_broke: bool = False) -> None:
         super().__init__(detail or reason)
         self.reason: Reason = reason
         self.detail = detail
+        self.server_broke = server_broke
 
 
 def reason_of(error: LlamaError) -> Reason:
@@ -55,6 +58,13 @@ def reason_of(error: LlamaError) -> Reason:
             return "bad_stream"
         case _:
             return "endpoint_down"
+
+
+def broke(error: LlamaError) -> bool:
+    """An HTTP error that is the server's own doing and no matter of what it was asked."""
+    return (
+        isinstance(error, Rejected) and error.status >= 500 and not isinstance(error, Loading | NotSupported)
+    )
 
 
 def reason_of_end(end: StreamEnd) -> Reason:
