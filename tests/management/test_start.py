@@ -17,7 +17,19 @@ from tests.live.servers import ROOT
 
 PROCESSES = {
     "web": ["-c", "import labhub_voice.asgi"],
-    "worker": "-m celery --quiet --skip-checks -A labhub_voice worker -P threads -c 1".split(),
+    "worker": [
+        "-m",
+        "celery",
+        "--quiet",
+        "--skip-checks",
+        "-A",
+        "labhub_voice",
+        "worker",
+        "-P",
+        "threads",
+        "-c",
+        "1",
+    ],
     "sweep": ["manage.py", "sweep"],
 }
 BAD = """

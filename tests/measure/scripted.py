@@ -83,7 +83,9 @@ class ScriptedLlama:
     def open_chats(self) -> int:
         """How many chat connections the client still has open."""
         return sum(
-            not is_closed(peer.sock) for peer in self._server.peers if peer.path.endswith("completions")
+            not is_closed(peer.sock)
+            for peer in list(self._server.peers)
+            if peer.request.startswith(b"POST /v1/chat/completions")  # not yet there: no path to ask for
         )
 
     def foreign_task(self, slot_id: int, prompt: int = 20) -> None:
