@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from scripts.supervisor import identity, ready, tether, topology
+from scripts.supervisor.keeper import longest_delay_s
 from scripts.supervisor.manager import Supervisor
 from scripts.supervisor.state import StateDir, recorded_processes, recorded_supervisor
 
@@ -28,6 +29,7 @@ def main() -> int:
     )
     if parser.parse_args().die_with_parent:
         tether.die_with_parent(os.getppid(), signal.SIGTERM)
+    longest_delay_s()  # said now, not by each keeper
     # Nobody else on this machine reads our database, logs or keys.
     os.umask(0o077)
     # The keepers inherit the web socket, and watch us as their parent: newer Pythons would put a server between.

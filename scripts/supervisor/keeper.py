@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
@@ -21,7 +22,7 @@ from scripts.supervisor.state import StateDir
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 5.0
-FIRST_DELAY_S, LONGEST_DELAY_S = 0.5, 30.0
+FIRST_DELAY_S = 0.5
 STEADY_S = 60.0
 LINE_WIDTH = 160
 
@@ -30,7 +31,7 @@ class Keeper(Process):
     """`cmd` is a list of words. `run` lives in a process of its own, which the manager starts.
 
     Only a stop that was asked for ends it. A program that ends by itself is started again after a pause
-    that doubles up to LONGEST_DELAY_S and begins anew once the program has run for STEADY_S.
+    that doubles up to LABHUB_RESTART_S and begins anew once the program has run for STEADY_S.
     """
 
     cmd: Sequence[str]
@@ -47,6 +48,7 @@ class Keeper(Process):
         self._take_signals()
         tether.die_with_parent(self._supervisor)
         returncode = 0
+        longest_s = longest_delay_s()
         with _fresh_log(self.state.logs / f"{self.name}.log") as log:
             delay_s = FIRST_DELAY_S
             while not self._is_over():
@@ -61,7 +63,7 @@ class Keeper(Process):
                     delay_s = FIRST_DELAY_S
                 self._send_message(f"ended unexpectedly ({returncode}); again in {delay_s:g} s\n")
                 self._pause(delay_s)
-                delay_s = min(delay_s * 2, LONGEST_DELAY_S)
+                delay_s = min(delay_s * 2, longest_s)
         self._send_message({"returncode": returncode}, type="stop")
 
     def _take_signals(self) -> None:
@@ -108,7 +110,8 @@ class Keeper(Process):
         )
         if self._asked:  # while it was being started, when there was nobody to pass it on to
             self._signal_child(signal.SIGTERM)
-        self.state.record(self.name, child.pid)
+        with suppress(OSError):  # on a full disk too: only the next start's cleaning up reads it
+            self.state.record(self.name, child.pid)
         self._send_message({"pid": child.pid}, type="start")
         return child
 
@@ -116,9 +119,18 @@ class Keeper(Process):
         assert child.stdout is not None
         with child.stdout as lines:
             for line in lines:
-                log.write(line)
+                with suppress(OSError):  # a full disk costs lines of a log, not the program behind it
+                    log.write(line)
                 if not self.quiet and is_worth_showing(line):
                     self._send_message(line[:LINE_WIDTH])
+
+
+def longest_delay_s() -> float:
+    given = os.environ.get("LABHUB_RESTART_S", "30")
+    try:
+        return float(given)
+    except ValueError:
+        raise SystemExit(f"LABHUB_RESTART_S must be a number, not {given!r}.") from None
 
 
 def is_worth_showing(line: bytes) -> bool:
