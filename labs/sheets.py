@@ -19,6 +19,7 @@ from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State, 
 from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
 from labs.steps.base import RoundSeen, Seen, Step, StepForm
+from labs.terms import Terms, terms_for
 from labs.text import Json
 
 
@@ -37,6 +38,7 @@ class Sheet:
     seen: Seen
     seed_number: int
     attempts_left: int
+    terms: Terms
     waits_for: Sequence[Step] = ()
 
     @cached_property
@@ -65,7 +67,8 @@ class Sheet:
         return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
 
 
-def sheet_for(user: User, course: Course, step: Step) -> Sheet:
+def sheet_for(user: User, course: Course, step: Step, terms: Terms | None = None) -> Sheet:
+    """`terms`: where the caller has read them already."""
     attempt = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE).first()
     charged = (
         AttemptCount.objects.filter(course=course, user=user, step=step.key)
@@ -73,6 +76,7 @@ def sheet_for(user: User, course: Course, step: Step) -> Sheet:
         .first()
     ) or 0
     seen = seen_of(attempt) if attempt else Seen()
+    terms = terms or terms_for(user, course, step)
     waits = attempt is None or (attempt.state == State.OPEN and len(seen) < len(step.rounds))
     return Sheet(
         user=user,
@@ -82,7 +86,8 @@ def sheet_for(user: User, course: Course, step: Step) -> Sheet:
         round=step.rounds[len(seen)] if waits else None,
         seen=seen,
         seed_number=attempt.seed_number if attempt else charged,
-        attempts_left=max(0, course.attempts_per_step - charged),
+        attempts_left=max(0, terms.attempts - charged),
+        terms=terms,
         waits_for=_waits_for(user, course, step) if attempt is None else (),
     )
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labs.actions.change import move, refund
+from labs.actions.override import automatic_of
 from labs.actions.storable import storable
 from labs.grading.checks import Check, Verdict, total
 from labs.limits import limits_in_force
-from labs.models import Attempt, Grade, GradeEvent, Round, State
+from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent, Round, State
+from labs.rules.score import weight
 from labs.sheets import seen_of, seen_round
 from labs.steps.base import Seen, Step
+
+ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def record_grade(
     whose = {"course_id": attempt.course_id, "user_id": attempt.user_id, "step": attempt.step}
     grade = (
         Grade.objects.select_for_update(of=("self",))
-        .select_related("event", "automatic")
+        .select_related("event__attempt", "automatic__attempt")
         .filter(**whose)
         .first()
     )
@@ -68,11 +72,57 @@ def record_grade(
         Grade.objects.create(**whose, event=event)
     elif grade.is_overridden:
         # The override stays what counts; beneath it the best is kept for the day it ends.
-        if grade.automatic is None or event.points > grade.automatic.points:
+        if grade.automatic is None or event.weight > grade.automatic.weight:
             Grade.objects.filter(pk=grade.pk).update(automatic=event)
-    elif event.points > grade.event.points:
+    elif event.weight > grade.event.weight:
         Grade.objects.filter(pk=grade.pk).update(event=event)
     return event
+
+
+def point_at_best(
+    course_id: int, step_key: str, held: Mapping[int, Grade], users: Sequence[int] | None = None
+) -> None:
+    """Lets the grades of these students (None: of all) point at their best attempts' newest events.
+
+    `held`: their grades by student, locked, with `event` and `automatic`. An override stays what counts, and the
+    best is kept beneath it. Inside a transaction.
+    """
+    for user_id, event_id in _best(course_id, step_key, held, users).items():
+        grade = held.get(user_id)
+        if grade is None:
+            whose = {"course_id": course_id, "user_id": user_id, "step": step_key}
+            Grade.objects.get_or_create(**whose, defaults={"event_id": event_id})
+        elif grade.is_overridden:
+            if grade.automatic_id != event_id:
+                Grade.objects.filter(pk=grade.pk).update(automatic=event_id)
+        elif grade.event_id != event_id:
+            Grade.objects.filter(pk=grade.pk).update(event=event_id)
+
+
+def _best(
+    course_id: int, step_key: str, held: Mapping[int, Grade], users: Sequence[int] | None
+) -> dict[int, int]:
+    """By student the event of their best attempt. Of equal ones the attempt that counts already, else the first."""
+    counts_now = {user_id: automatic_of(grade) for user_id, grade in held.items()}
+    events = GradeEvent.objects.filter(
+        kind__in=AUTOMATIC, attempt__course_id=course_id, attempt__step=step_key
+    )
+    if users is not None:
+        events = events.filter(attempt__user__in=users)
+    newest = events.order_by("attempt__created_at", "attempt_id", "-created_at", "-pk").values_list(
+        "attempt__user_id", "attempt_id", "pk", "points", "attempt__late_percent"
+    )
+    best: dict[int, tuple[int, bool, int]] = {}
+    last = None
+    for user_id, attempt_id, event_id, points, late_percent in newest.iterator(ROWS_AT_ONCE):
+        if attempt_id == last:
+            continue
+        last = attempt_id
+        now = counts_now.get(user_id)
+        found = (weight(points, late_percent), now is not None and now.attempt_id == attempt_id, event_id)
+        if user_id not in best or found[:2] > best[user_id][:2]:
+            best[user_id] = found
+    return {user_id: event_id for user_id, (_weight, _counts_now, event_id) in best.items()}
 
 
 def close_graded(attempt: Attempt, before: State, step: Step, graded: Graded) -> bool:

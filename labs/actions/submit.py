@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,8 @@ from labs.actions.pauses import paused_everywhere
 from labs.actions.wake import wake_drivers_after_commit
 from labs.measure.plan import Plan
 from labs.models import Attempt, AttemptCount, Course, Round, State
+from labs.rules.clock import written
+from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step
 from labs.text import N_, Json
@@ -31,12 +33,21 @@ DEFAULT_ROOM = 4096
 
 
 def submit(
-    user: User, course: Course, step: Step, round_key: str, data: Mapping[str, Any], submit_key: UUID
+    user: User,
+    course: Course,
+    step: Step,
+    round_key: str,
+    data: Mapping[str, Any],
+    submit_key: UUID,
+    agreed_percent: int = 0,
 ) -> Attempt:
     """Locks `round_key` with the posted answers. The same `submit_key` again finds the same attempt.
 
+    An attempt is on time or late by when its first round arrives here, on this clock; `agreed_percent` is what the
+    page said that it would lose by that. Its later rounds may come after the end: it was begun before.
     Raises InvalidAnswers (the form carries the errors), Refused (why, in a sentence) or NotFound.
     """
+    arrived_at = timezone.now()
     if repeated := _repeated(user, submit_key):
         return repeated
     sheet = sheet_for(user, course, step)
@@ -49,6 +60,7 @@ def submit(
                 steps=", ".join(other.key for other in sheet.waits_for),
             )
         )
+    standing = Standing(Door.ON_TIME) if sheet.attempt else _let_in(sheet, arrived_at, agreed_percent)
     if paused_everywhere(step):
         raise Refused(
             N_("This step is paused because of the model server. Nothing was sent, and it cost you nothing.")
@@ -63,7 +75,7 @@ def submit(
         raise InvalidAnswers(form)
     try:
         with transaction.atomic():
-            return _lock(sheet, submit_key, answers, plan)
+            return _lock(sheet, submit_key, answers, plan, arrived_at, standing)
     except (IntegrityError, Refused) as lost:
         # The same POST once more, or another tab, was first: whoever lost shows what the winner made.
         if repeated := _repeated(user, submit_key):
@@ -75,6 +87,33 @@ def submit(
         ) from lost
 
 
+def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> Standing:
+    """What a new attempt costs now. Raises Refused before and after the window, and where it costs more than was
+    said: nobody runs late unawares."""
+    window = sheet.terms.window
+    standing = window.standing(arrived_at)
+    if standing.door is Door.EARLY and window.opens_at is not None:
+        raise Refused(
+            N_("This step opens at %(time)s. Nothing was sent.", time=written(window.opens_at, window.zone))
+        )
+    if standing.door is Door.CLOSED and window.last_at is not None:
+        raise Refused(
+            N_(
+                "This step closed at %(time)s, that minute included. Nothing was sent, and no attempt was used.",
+                time=written(window.last_at, window.zone),
+            )
+        )
+    if standing.percent > agreed_percent:
+        raise Refused(
+            N_(
+                "It is later than when this page was loaded: run now, the attempt would lose %(percent)s percent of"
+                " its points. Nothing was sent. Press Run again if you want that.",
+                percent=standing.percent,
+            )
+        )
+    return standing
+
+
 def _repeated(user: User, submit_key: UUID) -> Attempt | None:
     round_ = Round.objects.select_related("attempt").filter(submit_key=submit_key).first()
     if round_ is None:
@@ -84,11 +123,18 @@ def _repeated(user: User, submit_key: UUID) -> Attempt | None:
     return round_.attempt
 
 
-def _lock(sheet: Sheet, submit_key: UUID, answers: Json, plan: Plan | None) -> Attempt:
+def _lock(
+    sheet: Sheet,
+    submit_key: UUID,
+    answers: Json,
+    plan: Plan | None,
+    arrived_at: datetime,
+    standing: Standing,
+) -> Attempt:
     assert sheet.round is not None
     after = State.QUEUED if plan is not None else State.OPEN
     if sheet.attempt is None:
-        attempt = _begin(sheet, after)
+        attempt = _begin(sheet, after, arrived_at, standing.percent)
     else:
         attempt = sheet.attempt
         if not move(attempt, State.OPEN, after, queued_at=Now(), not_before=None, returned=False):
@@ -110,7 +156,7 @@ def _lock(sheet: Sheet, submit_key: UUID, answers: Json, plan: Plan | None) -> A
     return attempt
 
 
-def _begin(sheet: Sheet, state: State) -> Attempt:
+def _begin(sheet: Sheet, state: State, arrived_at: datetime, late_percent: int) -> Attempt:
     """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
     free = Attempt.objects.filter(
         user=sheet.user,
@@ -132,7 +178,7 @@ def _begin(sheet: Sheet, state: State) -> Attempt:
     )
     # `charged` must still be what the form was drawn from, else the answers belong to other inputs.
     bumped = AttemptCount.objects.filter(
-        pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.course.attempts_per_step
+        pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.terms.attempts
     ).update(charged=F("charged") + 1)
     if not bumped:
         if sheet.attempts_left == 0:
@@ -146,6 +192,8 @@ def _begin(sheet: Sheet, state: State) -> Attempt:
         step_version=sheet.step.version,
         seed_number=sheet.seed_number,
         state=state,
+        submitted_at=arrived_at,
+        late_percent=late_percent,
         queued_at=now,
         changed_at=now,
     )

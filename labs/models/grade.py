@@ -8,6 +8,7 @@ from django.db import models
 from labs.models.attempt import Attempt
 from labs.models.course import Course
 from labs.models.regrade import RegradeSet
+from labs.rules.score import weight
 
 
 class GradeEvent(models.Model):
@@ -37,6 +38,11 @@ class GradeEvent(models.Model):
 
     class Meta:
         ordering = ["created_at", "pk"]
+
+    @property
+    def weight(self) -> int:
+        """What a grader's event counts against others of the step, the attempt's lateness taken off."""
+        return weight(self.points, self.attempt.late_percent)
 
 
 # What the grader wrote. The newest of these is what an attempt earned; a person's override stands beside it.

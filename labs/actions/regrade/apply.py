@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.functions import Now
 
-from labs.actions.override import automatic_of
+from labs.actions.grade import point_at_best
 from labs.actions.regrade.build import CHUNK, build_chunk
-from labs.actions.regrade.report import ROWS_AT_ONCE, digest_of
+from labs.actions.regrade.report import digest_of
 from labs.models import AUTOMATIC, Grade, GradeEvent, RegradeRow, RegradeSet, StepLimits
 
 State = RegradeSet.State
@@ -39,7 +39,7 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
             _append(regrade, rows)
         # The events hold them from now on.
         regrade.rows.update(checks=None)
-        _point_at_best(regrade, held)
+        point_at_best(regrade.course_id, regrade.step, held)
         RegradeSet.objects.filter(pk=regrade.pk).update(digest=digest_of(regrade))
     regrade.refresh_from_db()
     return True
@@ -113,39 +113,3 @@ def _event_of(regrade: RegradeSet, row: RegradeRow) -> GradeEvent:
         by=regrade.ended_by,
         comment=regrade.why,
     )
-
-
-def _point_at_best(regrade: RegradeSet, held: dict[int, Grade]) -> None:
-    for user_id, event_id in _best(regrade, held).items():
-        grade = held.get(user_id)
-        if grade is None:
-            whose = {"course_id": regrade.course_id, "user_id": user_id, "step": regrade.step}
-            Grade.objects.get_or_create(**whose, defaults={"event_id": event_id})
-        elif grade.is_overridden:
-            if grade.automatic_id != event_id:
-                Grade.objects.filter(pk=grade.pk).update(automatic=event_id)
-        elif grade.event_id != event_id:
-            Grade.objects.filter(pk=grade.pk).update(event=event_id)
-
-
-def _best(regrade: RegradeSet, held: dict[int, Grade]) -> dict[int, int]:
-    """By student the event of their best attempt. Of equal ones the attempt that counts already, else the first."""
-    counts_now = {user_id: automatic_of(grade) for user_id, grade in held.items()}
-    newest = (
-        GradeEvent.objects.filter(
-            kind__in=AUTOMATIC, attempt__course_id=regrade.course_id, attempt__step=regrade.step
-        )
-        .order_by("attempt__created_at", "attempt_id", "-created_at", "-pk")
-        .values_list("attempt__user_id", "attempt_id", "pk", "points")
-    )
-    best: dict[int, tuple[int, bool, int]] = {}
-    last = None
-    for user_id, attempt_id, event_id, points in newest.iterator(ROWS_AT_ONCE):
-        if attempt_id == last:
-            continue
-        last = attempt_id
-        now = counts_now.get(user_id)
-        found = (points, now is not None and now.attempt_id == attempt_id, event_id)
-        if user_id not in best or found[:2] > best[user_id][:2]:
-            best[user_id] = found
-    return {user_id: event_id for user_id, (_points, _counts_now, event_id) in best.items()}

@@ -6,12 +6,16 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, F, Q
 
 from labs.models import AUTOMATIC, Grade, GradeEvent, RegradeRow, RegradeSet
+from labs.rules.score import counted
+from labs.steps import all_steps
+from labs.terms import rules_in_force, worth_of
 
 ROWS_AT_ONCE = 500
 
@@ -35,15 +39,16 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What counts for one student, before and after; `attempt_id` is the one whose loss or gain decides.
+    """What counts for one student, lateness taken off, before and after; `attempt_id` is the one whose loss or gain
+    decides.
 
     `overridden`: an instructor's points count instead, whatever grading gives.
     """
 
     user_id: int
     username: str
-    before: int | None
-    after: int | None
+    before: Decimal | None
+    after: Decimal | None
     attempt_id: UUID
     overridden: bool
 
@@ -71,12 +76,22 @@ def matrix_of(regrade: RegradeSet) -> Matrix:
 
 def effects_of(regrade: RegradeSet) -> list[Effect]:
     """Students whose counting points change, losers first, then by name."""
+    step = all_steps()[regrade.step]
+    worth = worth_of(step, rules_in_force([regrade.course]).get((regrade.course_id, step.key)))
     best: dict[int, dict[str, Any]] = {}
     rows = regrade.rows.order_by("attempt_id").values_list(
-        "attempt__user_id", "attempt__user__username", "attempt_id", "old_points", "points"
+        "attempt__user_id",
+        "attempt__user__username",
+        "attempt_id",
+        "old_points",
+        "points",
+        "attempt__late_percent",
     )
-    for user_id, username, attempt_id, old, new in rows.iterator(ROWS_AT_ONCE):
-        after = old if new is None else new
+    for user_id, username, attempt_id, before, new, late in rows.iterator(ROWS_AT_ONCE):
+        old, after = (
+            None if points is None else counted(points, late, step.points, worth)
+            for points in (before, before if new is None else new)
+        )
         mine = best.setdefault(user_id, {"name": username, "old": None, "new": None, "was": None, "is": None})
         if old is not None and (mine["old"] is None or old > mine["old"]):
             mine["old"], mine["was"] = old, attempt_id

@@ -1,0 +1,113 @@
+"""Set a step's rules, and give one student more time or attempts. Each appends a row that says who and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from labs.actions.errors import Refused
+from labs.actions.grade import point_at_best
+from labs.actions.storable import storable
+from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, StepRule
+from labs.rules.clock import SkippedTime, add_days
+from labs.steps import all_steps
+from labs.steps.base import Step
+from labs.terms import rules_in_force, terms_of
+from labs.text import N_
+
+LONGEST_WHY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an extension gives: `days` or `due_at` (not both), `extra_attempts`; None leaves it as it is."""
+
+    days: int | None = None
+    due_at: datetime | None = None
+    extra_attempts: int | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.days is None and self.due_at is None and self.extra_attempts is None
+
+
+def set_rule(rule: StepRule) -> StepRule:
+    """Puts the new row in force. Whoever was late by the old rules and would not be by these loses that penalty;
+    nobody gets one afterwards."""
+    with transaction.atomic():
+        rule.save(force_insert=True)
+        _forgive(rule.course, [rule.step])
+    return rule
+
+
+def release_scores(course: Course, step: Step, by: User) -> bool:
+    """Students see this step's points from now on. False where they do already."""
+    rule = rules_in_force([course]).get((course.pk, step.key))
+    if rule is None or not rule.holds_scores:
+        return False
+    rule.pk, rule.holds_scores, rule.release_at, rule.by = None, False, None, by
+    rule.save(force_insert=True)
+    return True
+
+
+def extend(course: Course, user: User, step: Step | None, given: Given, why: str, by: User) -> Extension:
+    """More time or attempts for this student, at one step or, for None, at all. What they submitted late before is
+    judged by it too. Raises Refused: not a student here, no reason, nothing given, a day that the clocks skip."""
+    why = storable(why.strip())[:LONGEST_WHY]
+    if not why:
+        raise Refused(N_("Write why: the student reads it, and so does whoever looks at this later."))
+    if given.is_nothing:
+        raise Refused(N_("Give days, a due time or attempts."))
+    if given.days is not None and given.due_at is not None:
+        raise Refused(N_("Give days or a due time, not both."))
+    if not Enrolment.objects.active().filter(course=course, user=user, role=Role.STUDENT).exists():
+        raise Refused(N_("This person is not a student of the course."))
+    steps = [step.key] if step is not None else list(all_steps())
+    rules = rules_in_force([course])
+    due = [rule for key in steps if (rule := rules.get((course.pk, key))) is not None and rule.due_at]
+    if not due and given.extra_attempts is None:
+        raise Refused(N_("There is no due time that could be later."))
+    for rule in due if given.days else ():
+        try:
+            add_days(rule.due_at, given.days or 0, rule.zone)  # type: ignore[arg-type]  # those that are due
+        except SkippedTime as error:
+            raise Refused(error.text) from error
+    with transaction.atomic():
+        row = Extension.objects.create(
+            course=course,
+            user=user,
+            step=step.key if step is not None else "",
+            days=given.days,
+            due_at=given.due_at,
+            zone=course.zone,
+            extra_attempts=given.extra_attempts,
+            why=why,
+            by=by,
+        )
+        _forgive(course, steps, user)
+    return row
+
+
+def _forgive(course: Course, steps: Iterable[str], user: User | None = None) -> None:
+    """Judges late attempts anew by when they were submitted. A penalty only ever falls. Inside a transaction."""
+    late = Attempt.objects.filter(course=course, step__in=list(steps), late_percent__gt=0)
+    if user is not None:
+        late = late.filter(user=user)
+    changed: dict[str, set[int]] = {}
+    for owner in User.objects.filter(pk__in=late.values("user")):
+        terms = terms_of(owner, [course])
+        for attempt in late.filter(user=owner):
+            standing = terms[course.pk, attempt.step].window.standing(attempt.submitted_at)
+            if standing.is_accepted and standing.percent < attempt.late_percent:
+                Attempt.objects.filter(pk=attempt.pk).update(late_percent=standing.percent)
+                changed.setdefault(attempt.step, set()).add(owner.pk)
+    for step_key, users in changed.items():
+        grades = Grade.objects.select_for_update(of=("self",)).filter(
+            course=course, step=step_key, user__in=users
+        )
+        held = {grade.user_id: grade for grade in grades.select_related("event", "automatic")}
+        point_at_best(course.pk, step_key, held, sorted(users))
