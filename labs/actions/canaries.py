@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions import breaker
-from labs.actions.claim import free_leases, waiting
+from labs.actions.claim import LeaseKey, free_leases, waiting
 from labs.actions.storable import storable
 from labs.grading.canaries import CANARIES, Canary
 from labs.grading.sane import Fault
@@ -28,7 +28,6 @@ from labs.text import N_, Json, Text
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 60  # nobody beats it: it is taken anew before each plan, and a plan that takes longer is given up
 LIMITS = Limits(first_token_s=30, idle_s=10, total_s=40)
 IDLE_LIMIT_S = 15
 HOURLY_S = 3600
@@ -44,9 +43,16 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Held:
+    """The lease of an endpoint, for its canaries. Whoever runs them beats it (labs.actions.watch)."""
+
     endpoint: Endpoint
     worker: str
     token: int
+    attempt: None = None
+
+    @property
+    def lease(self) -> LeaseKey:
+        return self.endpoint.pk, self.token
 
 
 def due() -> QuerySet[Endpoint]:
@@ -68,21 +74,25 @@ def claim_canaries(worker: str) -> Held | None:
         taken = (
             free_leases()
             .filter(pk=lease.pk, token=lease.token)
-            .update(token=lease.token + 1, holder=worker, expires_at=Now() + timedelta(seconds=LEASE_S))
+            .update(
+                token=lease.token + 1,
+                holder=worker,
+                expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S),
+            )
         )
         if taken:
             return Held(lease.endpoint, worker, lease.token + 1)
     return None
 
 
-def run_canaries(held: Held, client: LlamaClient) -> None:
+def run_canaries(held: Held, client: LlamaClient, control: Control) -> None:
     """All canaries, each red one a second time. What a server cannot answer keeps its last colours."""
     endpoint = held.endpoint
     Endpoint.objects.filter(pk=endpoint.pk).update(canaries_tried_at=Now())
     found: dict[str, Json] = {}
     detail = ""
     try:
-        found = _Round(held, client).run()
+        found = _Round(held.endpoint, client, control).run()
     except Unanswered as error:
         detail = str(error)
         log.warning("canaries of %s: %s", endpoint, detail)
@@ -147,17 +157,15 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
 
 
 class _Round:
-    def __init__(self, held: Held, client: LlamaClient) -> None:
-        self._held = held
-        self._endpoint = held.endpoint
+    def __init__(self, endpoint: Endpoint, client: LlamaClient, control: Control) -> None:
+        self._endpoint = endpoint
         self._client = client
-        self._began_s = time.monotonic()
         self._driver = Driver(
             client,
             emit=lambda kind, data: None,
-            control=Control(still_mine=lambda: time.monotonic() - self._began_s < LEASE_S * 0.8),
+            control=control,
             limits=LIMITS,
-            facts=ServerFacts.from_json(held.endpoint.facts),
+            facts=ServerFacts.from_json(endpoint.facts),
         )
 
     def run(self) -> dict[str, Json]:
@@ -189,9 +197,6 @@ class _Round:
     def _drive(self, canary: Canary) -> Drive:
         if not wait_idle(self._client, IDLE_LIMIT_S):
             raise Unanswered("the server's slots did not fall idle")
-        if not _lease(self._held).update(expires_at=Now() + timedelta(seconds=LEASE_S)):
-            raise Unanswered("the lease was lost")
-        self._began_s = time.monotonic()
         line = self._endpoint.last_lab_line
         drive = self._driver.run(canary.plan, random.Random(), last_lab_line=line)  # noqa: S311  no secret
         self._endpoint.last_lab_line = drive.record.lab_line or line

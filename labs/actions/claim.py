@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 
 from django.conf import settings
 from django.db import transaction
@@ -14,6 +17,9 @@ from labs.actions.change import move
 from labs.actions.pauses import paused_steps
 from labs.models import Attempt, Endpoint, Lease, Round, Run, State
 
+# A lease as its holder knows it: the endpoint's id and the fencing token.
+LeaseKey = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -23,6 +29,10 @@ class Claim:
     attempt: Attempt
     round: Round
     endpoint: Endpoint
+
+    @property
+    def lease(self) -> LeaseKey:
+        return self.run.endpoint_id, self.run.token
 
 
 class _LostRace(Exception):
@@ -102,14 +112,11 @@ def release(run: Run) -> bool:
     )
 
 
-def extend(worker: str, runs: list[int]) -> set[int]:
-    """One heartbeat for all of a worker's leases. Returns the runs whose lease is still ours."""
-    if not runs:
+def extend(worker: str, leases: Collection[LeaseKey]) -> set[LeaseKey]:
+    """One heartbeat for all of a worker's leases. Returns those that are still ours."""
+    if not leases:
         return set()
-    ours = Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now())
+    these = reduce(or_, (Q(endpoint_id=endpoint_id, token=token) for endpoint_id, token in leases))
+    ours = Lease.objects.filter(these, holder=worker, expires_at__gt=Now())
     ours.update(expires_at=Now() + timedelta(seconds=settings.LABHUB_LEASE_S))
-    return set(
-        Lease.objects.filter(holder=worker, run_id__in=runs, expires_at__gt=Now()).values_list(
-            "run_id", flat=True
-        )
-    )
+    return set(ours.values_list("endpoint_id", "token"))

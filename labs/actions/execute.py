@@ -62,7 +62,8 @@ def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
     try:
         while not stopping():
             if held := claim_canaries(WORKER):
-                run_canaries(held, _client(held.endpoint.base_url, held.endpoint.api_key))
+                with _watch().over(held) as control:
+                    run_canaries(held, _client(held.endpoint.base_url, held.endpoint.api_key), control)
             elif claim := claim_next(WORKER):
                 execute(claim)
                 done += 1

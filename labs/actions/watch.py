@@ -10,31 +10,42 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from django.conf import settings
 from django.db import close_old_connections, connection
 
-from labs.actions.claim import Claim, extend
+from labs.actions.claim import LeaseKey, extend
 from labs.measure.control import Control
 from labs.models import Attempt
 
 log = logging.getLogger(__name__)
 
 
+class Holder(Protocol):
+    """What holds a lease: a run's claim, or a round of canaries, which nobody stops."""
+
+    @property
+    def lease(self) -> LeaseKey: ...
+
+    @property
+    def attempt(self) -> Attempt | None: ...
+
+
 class Watch:
-    """`over(claim)` gives the run's Control; while the block runs, its lease is beaten and its Stop is watched."""
+    """`over(holder)` gives its Control; while the block runs, its lease is beaten and its Stop is watched."""
 
     def __init__(self, worker: str) -> None:
         self.worker = worker
         self._lock = threading.Lock()
-        self._held: dict[int, _Held] = {}
+        self._held: dict[LeaseKey, _Held] = {}
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def over(self, claim: Claim) -> Iterator[Control]:
-        held = _Held(claim)
+    def over(self, holder: Holder) -> Iterator[Control]:
+        held = _Held(holder)
         with self._lock:
-            self._held[claim.run.pk] = held
+            self._held[holder.lease] = held
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
                 self._thread.start()
@@ -42,7 +53,7 @@ class Watch:
             yield held.control
         finally:
             with self._lock:
-                self._held.pop(claim.run.pk, None)
+                self._held.pop(holder.lease, None)
 
     def _loop(self) -> None:
         next_beat = 0.0
@@ -64,22 +75,23 @@ class Watch:
                 log.exception("control thread: a round failed, the next one follows")
                 close_old_connections()
 
-    def _beat(self, held: dict[int, _Held]) -> None:
+    def _beat(self, held: dict[LeaseKey, _Held]) -> None:
         """A run over its limit is not beaten any more: where its driver hangs, the sweep ends it."""
         at = time.monotonic()
-        in_time = [run_id for run_id, one in held.items() if at - one.began_at < settings.LABHUB_RUN_S]
+        in_time = [lease for lease, one in held.items() if at - one.began_at < settings.LABHUB_RUN_S]
         ours = extend(self.worker, in_time)
-        for run_id, one in held.items():
-            if run_id in ours:
+        for lease, one in held.items():
+            if lease in ours:
                 one.beaten_at = at
-            elif run_id in self._held:
-                log.warning(
-                    "lease of run %s is lost%s", run_id, "" if run_id in in_time else ": over its limit"
-                )
+            elif lease in self._held:
+                why = "" if lease in in_time else ": over its limit"
+                log.warning("lease %s of endpoint %s is lost%s", lease[1], lease[0], why)
                 one.control.lose()
 
-    def _read_flags(self, held: dict[int, _Held]) -> None:
-        wanted = {one.claim.attempt.pk: one for one in held.values()}
+    def _read_flags(self, held: dict[LeaseKey, _Held]) -> None:
+        wanted = {one.holder.attempt.pk: one for one in held.values() if one.holder.attempt is not None}
+        if not wanted:
+            return
         for pk in Attempt.objects.filter(pk__in=list(wanted), cancel_requested=True).values_list(
             "pk", flat=True
         ):
@@ -87,8 +99,8 @@ class Watch:
 
 
 class _Held:
-    def __init__(self, claim: Claim) -> None:
-        self.claim = claim
+    def __init__(self, holder: Holder) -> None:
+        self.holder = holder
         self.began_at = self.beaten_at = time.monotonic()
         self.control = Control(still_mine=self._still_mine)
 

@@ -14,6 +14,7 @@ from labs.actions import breaker, canaries
 from labs.actions.canaries import claim_canaries, due, want_after_doubts
 from labs.actions.claim import claim_next
 from labs.actions.finish import endpoint_is
+from labs.measure.control import Control
 from labs.models import CanaryRun, Endpoint, Lease, Run
 from labs.text import N_
 from tests.actions.conftest import Submit
@@ -109,7 +110,7 @@ def test_what_comes_after_the_lease_was_lost_is_ignored(
     assert held is not None
     Lease.objects.update(token=held.token + 1)
     monkeypatch.setattr(canaries._Round, "run", lambda self: {"prefix": GREEN})
-    canaries.run_canaries(held, None)  # type: ignore[arg-type]
+    canaries.run_canaries(held, None, Control())  # type: ignore[arg-type]
     endpoint.refresh_from_db()
     assert endpoint.canaries == {}
     assert not CanaryRun.objects.exists()
@@ -126,7 +127,7 @@ def test_a_busy_server_keeps_its_colours_and_gives_the_lease_back(
     monkeypatch.setattr(canaries._Round, "run", busy)
     held = claim_canaries("w")
     assert held is not None
-    canaries.run_canaries(held, None)  # type: ignore[arg-type]
+    canaries.run_canaries(held, None, Control())  # type: ignore[arg-type]
     endpoint.refresh_from_db()
     assert (endpoint.canaries, endpoint.failures) == ({"prefix": GREEN}, 1)
     assert endpoint.lease.holder == ""

@@ -17,6 +17,7 @@ from labs.actions.probe import probe
 from labs.actions.submit import submit
 from labs.llama.client import LlamaClient
 from labs.llama.process import EmbeddedServer
+from labs.measure.control import Control
 from labs.models import Attempt, Course, Endpoint
 from labs.sheets import sheet_for
 from labs.steps import all_steps
@@ -53,7 +54,7 @@ def tried(server: EmbeddedServer) -> Endpoint:
     held = claim_canaries("w")
     assert held is not None
     with LlamaClient(server.base_url) as client:
-        run_canaries(held, client)
+        run_canaries(held, client, Control())
     assert claim_canaries("w") is None
     endpoint.refresh_from_db()
     return endpoint

@@ -105,11 +105,11 @@ def test_a_late_result_with_an_old_token_changes_nothing(kim: User, post: Submit
 def test_a_beat_keeps_only_what_is_still_ours(kim: User, post: Submit) -> None:
     post(kim)
     held = claim()
-    assert extend("w", [held.run.pk]) == {held.run.pk}
+    assert extend("w", [held.lease]) == {held.lease}
     Lease.objects.update(holder="other")
-    assert extend("w", [held.run.pk]) == set()
+    assert extend("w", [held.lease]) == set()
     Lease.objects.update(holder="w", expires_at=timezone.now() - timedelta(seconds=1))
-    assert extend("w", [held.run.pk]) == set()
+    assert extend("w", [held.lease]) == set()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 from django.conf import LazySettings
@@ -12,12 +12,13 @@ from django.db import InterfaceError
 
 import labs.actions.execute as execute_module
 import labs.actions.watch as watch_module
+from labs.actions.canaries import claim_canaries
 from labs.actions.cancel import cancel
-from labs.actions.claim import Claim, extend
+from labs.actions.claim import Claim, LeaseKey, extend
 from labs.actions.execute import drive_all
 from labs.actions.finish import finish
 from labs.actions.watch import Watch
-from labs.models import Attempt, Lease, State
+from labs.models import Attempt, Endpoint, Lease, State
 from tests.actions.conftest import Submit
 from tests.actions.rows import claim
 from tests.actions.toy import drive
@@ -61,16 +62,28 @@ def test_a_fault_in_one_round_leaves_the_thread_alive(
     held = claim()
     faults: list[Exception] = [InterfaceError("connection already closed"), KeyError("a fault of ours")]
 
-    def fails_twice(worker: str, runs: list[int]) -> set[int]:
+    def fails_twice(worker: str, leases: Collection[LeaseKey]) -> set[LeaseKey]:
         if faults:
             raise faults.pop()
-        return extend(worker, runs)
+        return extend(worker, leases)
 
     monkeypatch.setattr(watch_module, "extend", fails_twice)
     with Watch("w").over(held) as control:
         wait_until(lambda: not faults)
         cancel(attempt)
         wait_until(lambda: control.stopped == "cancelled")
+
+
+def test_the_lease_of_canaries_is_beaten_and_its_loss_is_told(endpoint: Endpoint) -> None:
+    Endpoint.objects.update(canaries_wanted=True)
+    held = claim_canaries("w")
+    assert held is not None
+    until = Lease.objects.get().expires_at
+    assert until is not None
+    with Watch("w").over(held) as control:
+        wait_until(lambda: bool(Lease.objects.filter(expires_at__gt=until)))
+        Lease.objects.update(token=held.token + 1)
+        wait_until(lambda: control.stopped == "lost")
 
 
 def test_a_run_over_its_limit_is_stopped_and_beaten_no_more(
