@@ -68,6 +68,8 @@ def record_grade(
         .filter(**whose)
         .first()
     )
+    # An extension may have taken the penalty off since this attempt was read.
+    attempt.refresh_from_db(fields=["late_percent"])
     if grade is None:
         Grade.objects.create(**whose, event=event)
     elif grade.is_overridden:

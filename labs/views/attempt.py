@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,6 +20,7 @@ from labs.actions.override import clear_override, override
 from labs.measure.frames import unpack_frames
 from labs.models import Attempt, FrameStore, Role, State
 from labs.steps.base import Step
+from labs.terms import terms_of
 from labs.views.guard import attempt_or_404, who
 from labs.views.points import PointsForm, points_context
 from labs.views.shown import ShownAttempt
@@ -106,12 +108,15 @@ def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpRe
 
 def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
     graded = Attempt.objects.filter(user=found.user, course=found.course, step=found.step, state=State.GRADED)
-    shown = ShownAttempt(found, step, tries=graded.count())
     is_owner = found.user_id == user.pk
+    # The reader's own: who sees somebody else's attempt teaches the course, and from them nothing is held back.
+    terms = terms_of(user, [found.course])
+    hides_scores = terms[found.course_id, step.key].hides_scores(timezone.now())
+    shown = ShownAttempt(found, step, tries=graded.count(), hides_scores=hides_scores)
     return {
         "course": found.course,
         "step": step,
-        "row": course_rows(user, [found.course])[0],
+        "row": course_rows(user, [found.course], terms)[0],
         "shown": shown,
         "now": now_of(shown),
         "is_owner": is_owner,

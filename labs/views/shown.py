@@ -71,6 +71,7 @@ class ShownRun:
     recordings: Sequence[ShownRecording]
     queued_at: datetime
     diffs: Sequence[ShownDiff] = ()
+    hides_scores: bool = False
 
     @property
     def asks(self) -> list[ShownRecording]:
@@ -83,7 +84,8 @@ class ShownRun:
 
     @property
     def outcome_word(self) -> Text:
-        return words.OUTCOMES[self.run.outcome]
+        is_verdict = self.run.outcome == Run.Outcome.INCONCLUSIVE
+        return words.OUTCOMES[Run.Outcome.RECORDED if self.hides_scores and is_verdict else self.run.outcome]
 
     @property
     def reason_word(self) -> Text | None:
@@ -123,10 +125,16 @@ class ShownCheck:
 
 
 class ShownAttempt:
-    """`tries` is how many attempts of this step the student had graded: it opens the second hint."""
+    """`tries` is how many attempts of this step the student had graded: it opens the second hint.
 
-    def __init__(self, attempt: Attempt, step: Step, tries: int = 1, seen: Seen | None = None) -> None:
-        self.attempt, self.step, self.tries = attempt, step, tries
+    `hides_scores`: whoever looks may not know yet how right it was. Then it has no checks, no history, and nothing
+    that holds the student's claims against the figures.
+    """
+
+    def __init__(
+        self, attempt: Attempt, step: Step, tries: int = 1, seen: Seen | None = None, *, hides_scores: bool
+    ) -> None:
+        self.attempt, self.step, self.tries, self.hides_scores = attempt, step, tries, hides_scores
         self._given_seen = seen
 
     @cached_property
@@ -148,6 +156,8 @@ class ShownAttempt:
 
     @cached_property
     def checks(self) -> list[ShownCheck]:
+        if self.hides_scores:
+            return []
         event = next((e for e in reversed(self._events) if e.kind in AUTOMATIC), None)
         if event is not None:
             found = [Check.from_json(check) for check in event.checks]
@@ -172,7 +182,7 @@ class ShownAttempt:
     def history(self) -> list[ShownGrade]:
         """What became of the grade: empty while it is as it was first given."""
         is_news = any(event.kind != GradeEvent.Kind.AUTO for event in self._events)
-        return history_of(self._events) if is_news else []
+        return history_of(self._events) if is_news and not self.hides_scores else []
 
     @property
     def passed(self) -> int:
@@ -210,7 +220,7 @@ class ShownAttempt:
 
     @cached_property
     def plots(self) -> list[Plot]:
-        return plots_of(self.step, self._ran, self.seen)
+        return plots_of(self.step, self._ran, None if self.hides_scores else self.seen)
 
     @cached_property
     def voice(self) -> Voice | None:
@@ -285,13 +295,16 @@ class ShownAttempt:
                 for stored in run.recordings.all()
             ],
             queued_at=queued_at,
+            hides_scores=self.hides_scores,
             diffs=self._diffs(row, record, titles) if record is not None else (),
         )
 
     def _diffs(self, row: Round, record: RunRecord, titles: Mapping[str, Text]) -> list[ShownDiff]:
         if "diff" not in self.step.shows or not row.plan:
             return []
-        predicted = self.step.round(row.key).predicted_prefix(self._seen_with(row))
+        predicted = (
+            {} if self.hides_scores else self.step.round(row.key).predicted_prefix(self._seen_with(row))
+        )
         names = {key: words.say(title) for key, title in titles.items()}
         return list(run_diffs(Plan.from_json(row.plan), record, names, predicted))
 

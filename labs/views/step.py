@@ -44,7 +44,7 @@ def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
     except ValueError:
         return _again(request, course, step_, 409, problem=STALE)
     try:
-        submit(user, course, step_, round_key, request.POST, key)
+        submit(user, course, step_, round_key, request.POST, key, _agreed_percent(request))
     except InvalidAnswers as error:
         return _again(request, course, step_, 422, form=error.form)
     except Refused as error:
@@ -52,6 +52,12 @@ def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
     except NotFound as error:
         raise Http404 from error
     return redirect(reverse("step", args=[course.slug, step_.key]) + "#run")
+
+
+def _agreed_percent(request: HttpRequest) -> int:
+    """What the page said that running costs, in percent of the points; 0 where it said nothing."""
+    said = request.POST.get("late_percent", "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) <= 3 else 0
 
 
 def _again(

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
 from django.utils.translation import get_language
 
 from labs.access import may_see
@@ -15,8 +16,10 @@ from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step, StepForm
+from labs.terms import terms_of
 from labs.text import Text
 from labs.views.content import theory
+from labs.views.due import ShownTerms
 from labs.views.shown import ShownAttempt
 from labs.views.steplist import course_rows
 from labs.views.strings import strings
@@ -28,19 +31,22 @@ def step_context(
     user: User, course: Course, step: Step, *, form: StepForm | None = None, problem: Text | None = None
 ) -> dict[str, Any]:
     """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST."""
-    sheet = sheet_for(user, course, step)
-    past = list(_past(user, course, step)[:PAST_SHOWN])
+    terms = terms_of(user, [course])
+    due = ShownTerms(terms[course.pk, step.key], timezone.now())
+    sheet = sheet_for(user, course, step, due.terms)
+    past = list(_past(user, course, step, hides_scores=due.hides_scores)[:PAST_SHOWN])
     latest = next((a for a in past if sheet.attempt is None or a.pk == sheet.attempt.pk), None)
-    shown = _shown(sheet, latest, past)
+    shown = _shown(sheet, latest, past, hides_scores=due.hides_scores)
     return {
         "course": course,
         "step": step,
-        "row": course_rows(user, [course])[0],
+        "row": course_rows(user, [course], terms)[0],
         "theory": theory(step.key, get_language() or "en"),
         "sheet": sheet,
         "shown": shown,
         "past": past,
-        "form": form or _form(sheet, shown),
+        "due": due,
+        "form": form or (None if due.is_shut and sheet.attempt is None else _form(sheet, shown)),
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
         "paused": paused_everywhere(step),
@@ -59,26 +65,28 @@ def now_of(shown: ShownAttempt | None) -> Status | None:
     return statuses([shown.attempt.pk]).get(shown.attempt.pk) if shown is not None and shown.is_live else None
 
 
-def _past(user: User, course: Course, step: Step) -> QuerySet[Attempt]:
+def _past(user: User, course: Course, step: Step, *, hides_scores: bool) -> QuerySet[Attempt]:
+    attempts = Attempt.objects.filter(user=user, course=course, step=step.key).order_by("-created_at")
+    if hides_scores:
+        return attempts
     event = GradeEvent.objects.filter(attempt=OuterRef("pk"), kind__in=AUTOMATIC).order_by(
         "-created_at", "-pk"
     )
-    return (
-        Attempt.objects.filter(user=user, course=course, step=step.key)
-        .annotate(
-            points=Subquery(event.values("points")[:1]),
-            open_points=Subquery(event.values("open_points")[:1]),
-            kind=Subquery(event.values("kind")[:1]),
-        )
-        .order_by("-created_at")
+    return attempts.annotate(
+        points=Subquery(event.values("points")[:1]),
+        open_points=Subquery(event.values("open_points")[:1]),
+        kind=Subquery(event.values("kind")[:1]),
     )
 
 
-def _shown(sheet: Sheet, latest: Attempt | None, past: list[Attempt]) -> ShownAttempt | None:
+def _shown(
+    sheet: Sheet, latest: Attempt | None, past: list[Attempt], *, hides_scores: bool
+) -> ShownAttempt | None:
     if latest is None:
         return None
     tries = sum(attempt.state == State.GRADED for attempt in past)
-    return ShownAttempt(latest, sheet.step, tries, seen=sheet.seen if sheet.attempt else None)
+    seen = sheet.seen if sheet.attempt else None
+    return ShownAttempt(latest, sheet.step, tries, seen=seen, hides_scores=hides_scores)
 
 
 def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:

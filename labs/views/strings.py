@@ -19,6 +19,7 @@ def strings() -> dict[str, str]:
         **_links(),
         **_panes(),
         **_replay(),
+        **_due(),
         **{f"word.{state}": say(text) for state, text in STATES.items()},
         **{f"end.{end}": say(text) for end, text in ENDS.items()},
     }
@@ -72,6 +73,18 @@ def _replay() -> dict[str, str]:
         "replay.pause": _("Pause"),
         "replay.place": _("Frame %(count)s of %(all)s, %(chars)s characters."),
         "replay.failed": _("This stream could not be fetched. Reload the page."),
+    }
+
+
+def _due() -> dict[str, str]:
+    return {
+        "due.yours": _("(%(time)s by your clock)"),
+        "due.days": _("%(days)s d %(hours)s h left"),
+        "due.hours": _("%(hours)s h %(minutes)s min left"),
+        "due.minutes": _("%(minutes)s min left"),
+        "due.seconds": _("%(minutes)s min %(seconds)s s left"),
+        "due.passed": _("The due time has passed. Reload the page to see what running now costs."),
+        "due.spoken": _("%(minutes)s minutes until this step is due."),
     }
 
 

@@ -1,4 +1,5 @@
 // The entry of the step page and the attempt page.
+import { wireDue } from "./due.js";
 import { wireForms } from "./forms.js";
 import { wireReplay } from "./replay.js";
 import { RunPanel } from "./run.js";
@@ -32,6 +33,7 @@ function dress() {
   for (const host of document.querySelectorAll("[data-timeline]")) drawStored(host);
   wireWidgets();
   wireReplay();
+  wireDue();
   if (narrow.matches) for (const box of document.querySelectorAll("[data-close-narrow]")) box.open = false;
 }
 

@@ -11,12 +11,14 @@ from pytest_django import DjangoAssertNumQueries
 from labs.models import Attempt, Course, Enrolment, State
 from tests.views.rows import STEP, attempt_in
 
-# Session, user; then the page's own: courses, grades with their events, attempt states.
-HOME = 5
+# Session, user; then the page's own: courses, their rules, my extensions, what I teach, grades with their events,
+# attempt states.
+HOME = 8
 # Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
-# as the graders read them, and as the page lists them), grades, attempt states; an endpoint for each prompt that
+# as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
+# teach; an endpoint for each prompt that
 # the form wants as tokens.
-STEP_PAGE = 20
+STEP_PAGE = 23
 
 
 def test_home(

@@ -32,13 +32,14 @@ class RanRound:
         return [(self.titles.get(ask.key, ask.key), ask) for ask in self.asks]
 
 
-def plots_of(step: Step, rounds: Sequence[RanRound], seen: Seen) -> list[Plot]:
+def plots_of(step: Step, rounds: Sequence[RanRound], seen: Seen | None) -> list[Plot]:
+    """Without `seen` nothing is drawn of what the student had predicted."""
     return [plot for plot in _plots(step, rounds, seen) if plot is not None]
 
 
-def _plots(step: Step, rounds: Sequence[RanRound], seen: Seen) -> Iterator[Plot | None]:
+def _plots(step: Step, rounds: Sequence[RanRound], seen: Seen | None) -> Iterator[Plot | None]:
     if "cost" in step.shows and rounds:
-        said = [pair for ran in rounds for pair in _said(step, ran, seen)]
+        said = [pair for ran in rounds for pair in _said(step, ran, seen)] if seen is not None else []
         yield cost_plot([ran.asks for ran in rounds], said)
     if "reuse" in step.shows:
         yield reuse_plot([(ran.number, ran.titled) for ran in rounds])
