@@ -88,6 +88,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
+# A printed login link (labs/actions/login_link.py) holds from one class to the next.
+PASSWORD_RESET_TIMEOUT = 7 * 24 * 3600
 # Five wrong passwords for one name from one address: ten minutes' pause.
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 10 / 60

@@ -2,7 +2,21 @@
 
 from django.urls import path
 
-from labs.views import attempt, class_now, health, home, live, regrade, replay, rerun, sealed, step, step_file
+from labs.views import (
+    attempt,
+    class_now,
+    health,
+    home,
+    join,
+    live,
+    people,
+    regrade,
+    replay,
+    rerun,
+    sealed,
+    step,
+    step_file,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -13,6 +27,13 @@ urlpatterns = [
         name="step-file",
     ),
     path("courses/<slug:course_slug>/now/", class_now.class_now, name="class-now"),
+    path("join/", join.join, name="join"),
+    path("set-password/<uidb64>/<token>/", join.SetPassword.as_view(), name="set-password"),
+    path("courses/<slug:course_slug>/people/", people.people, name="people"),
+    path("courses/<slug:course_slug>/people/list", people.roster, name="roster"),
+    path("courses/<slug:course_slug>/people/code", people.code, name="join-code"),
+    path("courses/<slug:course_slug>/people/links", people.links, name="login-links"),
+    path("courses/<slug:course_slug>/people/<int:user_id>/back", people.bring_back_one, name="bring-back"),
     path("courses/<slug:course_slug>/regrades/", regrade.regrades, name="regrades"),
     path("courses/<slug:course_slug>/regrades/<int:regrade_id>/", regrade.regrade, name="regrade"),
     path("courses/<slug:course_slug>/regrades/<int:regrade_id>/end", regrade.regrade_end, name="regrade-end"),

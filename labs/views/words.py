@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from labs.grading.checks import Verdict
 from labs.models import Run, State
+from labs.names import full_name
 from labs.text import N_, Text
 
 NBSP = "\u00a0"
@@ -96,6 +97,4 @@ def seconds_short(value_ms: float | None) -> str:
 
 def person(user: User) -> str:
     """'김민준', 'Ada Lovelace', or the login where no name is known."""
-    family, given = user.last_name.strip(), user.first_name.strip()
-    is_hangul = bool(family) and all("\uac00" <= letter <= "\ud7a3" for letter in family + given)
-    return (f"{family}{given}" if is_hangul else f"{given} {family}".strip()) or user.get_username()
+    return full_name(user) or user.get_username()
