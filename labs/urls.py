@@ -4,6 +4,7 @@ from django.urls import path
 
 from labs.views import (
     attempt,
+    boards,
     class_now,
     health,
     home,
@@ -26,6 +27,12 @@ urlpatterns = [
         step_file.step_file,
         name="step-file",
     ),
+    path("courses/<slug:course_slug>/boards/", boards.boards, name="boards"),
+    path("courses/<slug:course_slug>/boards/name", boards.my_name, name="board-name"),
+    path("courses/<slug:course_slug>/boards/<slug:key>/", boards.board, name="board"),
+    path("courses/<slug:course_slug>/boards/<slug:key>/fragment", boards.fragment, name="board-fragment"),
+    path("courses/<slug:course_slug>/boards/<slug:key>/freeze", boards.freeze, name="board-freeze"),
+    path("courses/<slug:course_slug>/boards/<slug:key>/projector", boards.projector, name="board-projector"),
     path("courses/<slug:course_slug>/now/", class_now.class_now, name="class-now"),
     path("join/", join.join, name="join"),
     path("set-password/<uidb64>/<token>/", join.SetPassword.as_view(), name="set-password"),

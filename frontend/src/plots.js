@@ -6,7 +6,7 @@ const SOFT = "var(--soft)";
 const LABEL_PX = 150;
 // The library takes a Hangul syllable for as wide as a Latin letter.
 const HANGUL_WIDER = 1.65;
-const KINDS = { cost, reuse, slots };
+const KINDS = { cost, reuse, slots, spread };
 
 /** Draws every figure of the page that is not drawn yet, and again when its width changes. */
 export function drawPlots(root = document) {
@@ -99,6 +99,23 @@ function slots({ lanes, looks, slots: names }, axes, width) {
       Plot.text(lanes, { x: "from", y: "slot", text: "number", textAnchor: "start", dx: 4, fill: INK, fontWeight: 600 }),
       Plot.tickX(lanes.filter((lane) => lane.closed !== null), { x: "closed", y: "slot", stroke: "var(--ph-first)", strokeWidth: 3 }),
       Plot.dot(looks, { x: "at", y: "slot", dy: 22, r: 2.5, stroke: INK, fill: (look) => (look.busy ? INK : "var(--surface)") }),
+    ],
+  });
+}
+
+/** The class: a dot a student in each lane, and the median of the cold ones with its interval. */
+function spread({ dots, names, median, low, high }, axes, width) {
+  return Plot.plot({
+    width,
+    height: 170,
+    marginLeft: 64,
+    marginBottom: 46,
+    x: { label: axes.x, labelOffset: 42, zero: true, nice: true, grid: true },
+    y: { label: null, domain: ["cold", "warm"], tickFormat: (kind) => names[kind] },
+    marks: [
+      low === null || high === null ? null : Plot.rectX([{ low, high }], { x1: "low", x2: "high", fill: "var(--ph-sentence)", fillOpacity: 0.15 }),
+      Plot.ruleX([median], { stroke: INK, strokeWidth: 1.5 }),
+      Plot.dot(dots, { x: "ms", y: "kind", r: 4, stroke: "var(--ph-sentence)", strokeOpacity: 0.75 }),
     ],
   });
 }

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from labs.actions.board import enter, scores_of
 from labs.actions.change import move, refund
 from labs.actions.override import automatic_of
 from labs.actions.storable import storable
@@ -16,17 +17,18 @@ from labs.limits import limits_in_force
 from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent, Round, State
 from labs.rules.score import weight
 from labs.sheets import seen_of, seen_round
-from labs.steps.base import Seen, Step
+from labs.steps.base import Score, Seen, Step
 
 ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """Checks, and the version of the course's limits that they rest on."""
+    """Checks, the version of the course's limits that they rest on, and what goes onto the class's boards."""
 
     checks: Sequence[Check]
     limits_version: int = 0
+    scores: Sequence[Score] = ()
 
     @property
     def is_open(self) -> bool:
@@ -40,7 +42,9 @@ def is_open(checks: Sequence[Check]) -> bool:
 def grade_now(attempt: Attempt, step: Step, seen: Seen) -> Graded:
     """By the step's present code and the course's limits in force."""
     limits = limits_in_force(attempt.course_id, attempt.step)
-    return Graded(step.grade(seen, limits.values), limits.version)
+    checks = step.grade(seen, limits.values)
+    is_whole = len(seen) == len(step.rounds)
+    return Graded(checks, limits.version, scores_of(step, seen) if is_whole else ())
 
 
 def event_fields(checks: Sequence[Check]) -> dict[str, Any]:
@@ -134,6 +138,7 @@ def close_graded(attempt: Attempt, before: State, step: Step, graded: Graded) ->
     if graded.is_open:
         refund(attempt)
     record_grade(attempt, step, graded.checks, graded.limits_version)
+    enter(attempt, graded.scores)
     return True
 
 

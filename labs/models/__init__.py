@@ -12,6 +12,7 @@ from labs.models.attempt import (
     State,
     StoredRecording,
 )
+from labs.models.board import BoardEntry, BoardName, BoardState
 from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
@@ -24,6 +25,9 @@ __all__ = [
     "TERMINAL",
     "Attempt",
     "AttemptCount",
+    "BoardEntry",
+    "BoardName",
+    "BoardState",
     "CanaryRun",
     "Course",
     "Endpoint",

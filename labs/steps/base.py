@@ -185,6 +185,17 @@ class Example:
     verdicts: Mapping[str, Verdict]
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One attempt on one board (labs.boards names them). `value` is what the board shows, `detail` its other columns;
+    `run` is where it was measured, which says with whom it may be compared."""
+
+    board: str
+    value: float
+    detail: Json
+    run: RunRecord
+
+
 class Rerun:
     """The stored answers of a class, executed again on inputs drawn fresh, in an instructor's own browser (lab.md 2).
 
@@ -256,6 +267,10 @@ class Step:
         checks = self.grade(whole.seen()) if whole is not None else []
         most = self.points + self.bonus
         return [*self.limits, *(points_limit(check, most) for check in checks if check.points)]
+
+    def scores(self, seen: Seen) -> Iterator[Score]:
+        """What a whole attempt puts on the class's boards; nothing where the server was not sane. Pure."""
+        return iter(())
 
     def examples(self) -> Sequence[Example]:
         return ()

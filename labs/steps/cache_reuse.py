@@ -16,7 +16,7 @@ from labs.measure.plan import Ask, Get, Plan
 from labs.measure.prefix import SLACK_TOKENS
 from labs.measure.recording import RunRecord
 from labs.steps import corpus, tables
-from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
+from labs.steps.base import Example, Exhibit, Round, Score, Seen, Step, StepForm
 from labs.steps.claims import cache_reuse as claims
 from labs.steps.fields import OneOf, TokensField
 from labs.steps.prompts import as_text, with_documents
@@ -286,6 +286,16 @@ class CacheReuse(Step):
     shows = frozenset({"diff", "reuse"})
     needs = frozenset({"slots", "content", "prefix"})
     budget_ms = 4_000
+
+    def scores(self, seen: Seen) -> Iterator[Score]:
+        """Cold and warm TTFT of the first round: fixed inputs but for the student's own documents."""
+        run = seen.run_of(Again.key)
+        first, repeat = run["cold"], run["repeat"]
+        times_us = (first.figures.ttft_us, repeat.figures.ttft_us)
+        if repeat_fault(run, first, repeat) or None in times_us:
+            return
+        cold_ms, warm_ms = (round((us or 0) / 1000, 1) for us in times_us)
+        yield Score("ttft", cold_ms, {"warm_ms": warm_ms, "n": first.n}, run)
 
     def examples(self) -> Sequence[Example]:
         from labs.steps.examples import cache_reuse

@@ -31,7 +31,7 @@ from labs.grading.line import (
 from labs.grading.sane import first_fault
 from labs.measure.plan import Plan
 from labs.steps import corpus, sizes, tables
-from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
+from labs.steps.base import Example, Exhibit, Round, Score, Seen, Step, StepForm
 from labs.steps.claims import prefill as claims
 from labs.steps.fields import MsField, OneOf
 from labs.steps.prompts import as_text
@@ -310,6 +310,16 @@ class Prefill(Step):
     limits = (PREDICTED, COST)
     needs = frozenset({"slots", "content"})
     budget_ms = 9_000
+
+    def scores(self, seen: Seen) -> Iterator[Score]:
+        """How far the locked prediction for twelve documents was from the fastest of their repeats, in per cent."""
+        run, said_ms = seen.run_of(Large.key), seen[Large.key].answers["twelve_ms"]
+        twelve = some(run, LARGE_KEYS)
+        fastest = fastest_ms(twelve)
+        if measured_fault(run, twelve) or not fastest:
+            return
+        off_percent = round(100 * abs(said_ms - fastest) / fastest, 1)
+        yield Score("predictor", off_percent, {"said_ms": said_ms, "fastest_ms": round(fastest, 1)}, run)
 
     def examples(self) -> Sequence[Example]:
         from labs.steps.examples import prefill

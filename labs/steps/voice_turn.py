@@ -20,11 +20,12 @@ from labs.grading.turns import (
     sentence_fault,
     would_compute,
 )
-from labs.grading.voice_rank import Pace, turn_ms
+from labs.grading.voice_rank import Pace, cost_ms, turn_ms
 from labs.measure.plan import Ask, Get, Plan
 from labs.measure.recording import Recording, RunRecord
+from labs.measure.stats import median
 from labs.steps import talk, talk_tables
-from labs.steps.base import Example, Exhibit, Round, Seen, Step
+from labs.steps.base import Example, Exhibit, Round, Score, Seen, Step
 from labs.steps.claims import voice_turn as claims
 from labs.steps.prompts import as_text
 from labs.steps.talk import TURNS, Layout, Talk
@@ -281,6 +282,21 @@ class VoiceTurn(Step):
     shows = frozenset({"diff", "voice"})
     needs = frozenset({"slots", "content", "prefix"})
     budget_ms = 5_000
+
+    def scores(self, seen: Seen) -> Iterator[Score]:
+        """By counts at a fixed pace, so that a lucky moment ranks nobody; the measured median stands beside it."""
+        run = seen.run_of(Design.key)
+        turns, drawn = [run[key] for key in KEYS], Talk.of(seen[Design.key].challenge)
+        value = cost_ms(turns, PACE)
+        if layout_fault(run, turns) or value is None or _lacking(turns, drawn):
+            return
+        opened_ms = median(us / 1000 for turn in turns if (us := turn.figures.first_sentence_us) is not None)
+        detail = {
+            "prompt_n": sum(computed(turns)),
+            "sentence_tokens": sum(first_sentence_tokens(turn) or 0 for turn in turns),
+            "opened_ms": None if opened_ms is None else round(opened_ms, 1),
+        }
+        yield Score("voice", round(value, 1), detail, run)
 
     def examples(self) -> Sequence[Example]:
         from labs.steps.examples import voice_turn

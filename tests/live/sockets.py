@@ -78,7 +78,10 @@ class Site:
 
     def open(self, client: Client | None, attempt_id: UUID, after: str = "", **options: Any) -> Socket:
         """Raises websockets.InvalidStatus when the handshake is refused."""
+        return self.at(client, f"/ws/attempts/{attempt_id}/?after={after}", **options)
+
+    def at(self, client: Client | None, path: str, **options: Any) -> Socket:
         options.setdefault("origin", Origin(self.daphne.origin))
-        url = f"ws://127.0.0.1:{self.daphne.port}/ws/attempts/{attempt_id}/?after={after}"
+        url = f"ws://127.0.0.1:{self.daphne.port}{path}"
         headers = {**cookie_of(client), **options.pop("headers", {})}
         return Socket(connect(url, additional_headers=headers, compression=None, **options))

@@ -1,0 +1,87 @@
+"""Boards change: an attempt is entered, a board is frozen or let go on, a student takes a name or leaves it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from labs.actions.errors import Refused
+from labs.actions.storable import storable
+from labs.boards import BOARDS, standing_of
+from labs.measure.fingerprint import fingerprint
+from labs.models import Attempt, BoardEntry, BoardName, BoardState, Course
+from labs.steps.base import Score, Seen, Step
+from labs.text import N_
+
+log = logging.getLogger(__name__)
+
+LONGEST_NAME = 24
+
+
+def scores_of(step: Step, seen: Seen) -> Sequence[Score]:
+    """Never raises: a board is no reason to lose a grade."""
+    try:
+        return tuple(step.scores(seen))
+    except Exception:
+        log.exception("scores of %s failed", step.key)
+        return ()
+
+
+def enter(attempt: Attempt, scores: Sequence[Score]) -> None:
+    """Puts a graded attempt on its boards, once. Inside the grade's transaction."""
+    for score in scores:
+        BoardEntry.objects.update_or_create(
+            attempt=attempt,
+            board=score.board,
+            defaults={
+                "course_id": attempt.course_id,
+                "user_id": attempt.user_id,
+                "comparable": f"{fingerprint(score.run.server)}/{attempt.step_version}",
+                "value": score.value,
+                "detail": storable(score.detail),
+                "is_first": attempt.seed_number == 0,
+            },
+        )
+        changed(attempt.course_id, score.board)
+
+
+def changed(course_id: int, *boards: str) -> None:
+    """Whoever looks at these boards is told within a second."""
+    for board in boards or BOARDS:
+        state, _made = BoardState.objects.get_or_create(course_id=course_id, board=board)
+        BoardState.objects.filter(pk=state.pk).update(version=F("version") + 1)
+
+
+def freeze(course: Course, board: str) -> None:
+    """The class goes on seeing what it sees now; instructors see the present."""
+    with transaction.atomic():
+        changed(course.pk, board)
+        here = BoardState.objects.filter(course=course, board=board, frozen_at=None)
+        if here.update(frozen_at=Now()):
+            BoardState.objects.filter(course=course, board=board).update(
+                frozen=standing_of(course.pk, board).to_json()
+            )
+
+
+def let_go_on(course: Course, board: str) -> None:
+    with transaction.atomic():
+        BoardState.objects.filter(course=course, board=board).update(frozen_at=None, frozen=None)
+        changed(course.pk, board)
+
+
+def call_me(user: User, course: Course, name: str, *, hidden: bool) -> None:
+    """At once, and for the past too, also on a frozen board. Raises Refused."""
+    name = " ".join(name.split())[:LONGEST_NAME]
+    try:
+        with transaction.atomic():
+            BoardName.objects.update_or_create(
+                course=course, user=user, defaults={"name": name, "is_hidden": hidden}
+            )
+            changed(course.pk)
+    except IntegrityError as error:
+        raise Refused(N_("Somebody in this course has that name already.")) from error

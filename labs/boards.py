@@ -1,0 +1,247 @@
+"""Boards: what stands where, for whom. One function builds what the class sees and what its instructors see."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from labs.measure.ranking import board_order, ranks, shown_value
+from labs.measure.stats import median, median_interval
+from labs.models import BoardEntry, BoardName, BoardState, Course, Enrolment
+from labs.text import N_, Json, Text
+
+Audience = Literal["class", "staff"]
+# Which of a student's entries counts.
+Counts = Literal["newest", "first", "best"]
+CERTAIN = 0.95
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a board is. `ranked`: smallest first; otherwise it is a distribution to look at. `digits` are those shown,
+    and what is shown is what ranks."""
+
+    key: str
+    title: Text
+    you_may: Text
+    same_for_all: Text
+    counts: Counts
+    ranked: bool
+    unit: str
+    value_head: Text
+    columns: Mapping[str, Text]
+    digits: int = 1
+
+
+BOARDS: Mapping[str, Rules] = {
+    rules.key: rules
+    for rules in (
+        Rules(
+            "ttft",
+            N_("The class's TTFT"),
+            N_("Nothing: this shows how much the same work varies. It is no race."),
+            N_("Prompts of the same length within 2 %, the server, the slot, cold once and warm once."),
+            "newest",
+            False,
+            "ms",
+            N_("cold"),
+            {"warm_ms": N_("warm, ms"), "n": N_("prompt tokens")},
+        ),
+        Rules(
+            "predictor",
+            N_("Best predictor"),
+            N_("Your prediction for 12 documents. Only your first attempt counts."),
+            N_("The documents' lengths, and the server. Compared with the faster of two runs."),
+            "first",
+            True,
+            "%",
+            N_("off by"),
+            {"said_ms": N_("predicted, ms"), "fastest_ms": N_("measured, ms")},
+        ),
+        Rules(
+            "voice",
+            N_("Voice turn"),
+            N_(
+                "The order of blocks, which documents ride, the style line, max_tokens. Your best attempt counts."
+            ),
+            N_(
+                "The model, the facts, the questions, the clock, and the pace: 4.5 ms a prompt token, 9 ms a token."
+            ),
+            "best",
+            True,
+            "ms",
+            N_("five turns, counted"),
+            {
+                "prompt_n": N_("prompt tokens computed"),
+                "sentence_tokens": N_("tokens to the first sentences' ends"),
+                "opened_ms": N_("measured median, ms"),
+            },
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One student's entry that counts. Ranks stand over all who take part, also those who are not shown."""
+
+    user_id: int
+    rank: int | None
+    value: float
+    detail: Json
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A board without names: what is kept when it is frozen. `older`: entries of other servers or versions, which may
+    not stand beside these."""
+
+    places: Sequence[Place]
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    older: int = 0
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Standing:
+        return cls(**{**data, "places": [Place(**place) for place in data["places"]]})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`columns` in the order of the board's rules. `attempt` leads an instructor to the evidence; "" for the class."""
+
+    who: str
+    place: Place
+    columns: Sequence[float | int | None]
+    attempt: str
+    is_hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What one audience sees."""
+
+    rules: Rules
+    version: int
+    rows: Sequence[Row]
+    standing: Standing
+    frozen_at: datetime | None
+
+
+def board_for(course: Course, key: str, audience: Audience) -> Board:
+    """The class sees a frozen board as it stood; its instructors see the present, and that it is frozen. Names and
+    absences are those of now for both. At most five queries, however many entries there are."""
+    state = BoardState.objects.filter(course=course, board=key).first() or BoardState(
+        course=course, board=key
+    )
+    taking_part = _taking_part(course.pk)
+    is_frozen = audience == "class" and state.frozen is not None
+    now = (
+        Standing.from_json(state.frozen or {})
+        if is_frozen
+        else _standing(course.pk, BOARDS[key], taking_part)
+    )
+    return Board(
+        BOARDS[key],
+        state.version,
+        _rows(course.pk, BOARDS[key], now, audience, taking_part),
+        now,
+        state.frozen_at,
+    )
+
+
+def standing_of(course_id: int, key: str) -> Standing:
+    """From the entries as they are."""
+    return _standing(course_id, BOARDS[key], _taking_part(course_id))
+
+
+def _taking_part(course_id: int) -> set[int]:
+    return set(Enrolment.objects.active().filter(course_id=course_id).values_list("user_id", flat=True))
+
+
+def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
+    entries = [
+        entry
+        for entry in BoardEntry.objects.filter(course_id=course_id, board=rules.key).order_by("pk")
+        if entry.user_id in taking_part
+    ]
+    newest = entries[-1].comparable if entries else ""
+    counted = _counted([entry for entry in entries if entry.comparable == newest], rules.counts)
+    values = [entry.value for entry in counted]
+    rank_of = ranks(values, rules.digits) if rules.ranked else [None] * len(values)
+    # Five values cannot say anything with that much certainty.
+    interval = found if (found := median_interval(values)) and found.coverage >= CERTAIN else None
+
+    def shown(value: float | None) -> float | None:
+        return shown_value(value, rules.digits)
+
+    return Standing(
+        places=[
+            Place(
+                counted[i].user_id,
+                rank_of[i],
+                round(counted[i].value, rules.digits),
+                counted[i].detail,
+                str(counted[i].attempt_id),
+            )
+            for i in board_order(values, rules.digits)
+        ],
+        median=shown(median(values)),
+        low=shown(interval.low) if interval else None,
+        high=shown(interval.high) if interval else None,
+        older=sum(entry.comparable != newest for entry in entries),
+    )
+
+
+def _rows(
+    course_id: int, rules: Rules, standing: Standing, audience: Audience, taking_part: set[int]
+) -> list[Row]:
+    """The one place where it is decided who reads which name, and who is left out."""
+    chosen = {name.user_id: name for name in BoardName.objects.filter(course_id=course_id)}
+    users = User.objects.in_bulk([place.user_id for place in standing.places]) if audience == "staff" else {}
+    rows = []
+    for place in standing.places:
+        own = chosen.get(place.user_id)
+        is_hidden = own is not None and own.is_hidden
+        if place.user_id not in taking_part or (is_hidden and audience == "class"):
+            continue
+        if audience == "staff":
+            user = users[place.user_id]
+            who = user.get_full_name() or user.get_username()
+        else:
+            who = own.name if own is not None and own.name else code_name(course_id, place.user_id)
+        columns = [place.detail.get(key) for key in rules.columns]
+        rows.append(Row(who, place, columns, place.attempt if audience == "staff" else "", is_hidden))
+    return rows
+
+
+def code_name(course_id: int, user_id: int) -> str:
+    """What a student is called who chose no name: the same each time, and nobody can tell whose it is."""
+    about = f"board:{course_id}:{user_id}".encode()
+    digest = hmac.digest(settings.SECRET_KEY.encode(), about, "sha256")
+    parts = (CONSONANTS, VOWELS) * 3
+    return "".join(part[byte % len(part)] for part, byte in zip(parts, digest, strict=False))
+
+
+def _counted(entries: Sequence[BoardEntry], counts: Counts) -> list[BoardEntry]:
+    """One a student, in the order in which they first came, so that ties have one order everywhere."""
+    found: dict[int, BoardEntry] = {}
+    for entry in entries:
+        if counts == "first" and not entry.is_first:
+            continue
+        known = found.get(entry.user_id)
+        if known is None or counts == "newest" or (counts == "best" and entry.value < known.value):
+            found[entry.user_id] = entry
+    return list(found.values())

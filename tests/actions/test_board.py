@@ -1,0 +1,151 @@
+"""Boards: whose entry counts, how it ranks, who reads which name, and what frozen means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from django.contrib.auth.models import User
+
+from labs.actions.board import call_me, changed, enter, freeze, let_go_on
+from labs.actions.errors import Refused
+from labs.boards import BOARDS, Audience, board_for
+from labs.measure.recording import RunRecord, ServerFacts
+from labs.models import Attempt, BoardState, Course, Enrolment, State
+from labs.steps.base import Score
+
+SERVER = ServerFacts(build="b1", model="small.gguf", n_ctx=4096, slots=2)
+
+
+def student(course: Course, name: str) -> User:
+    user = User.objects.create_user(name, first_name=name.title())
+    Enrolment.objects.create(user=user, course=course)
+    return user
+
+
+def scored(
+    course: Course,
+    user: User,
+    board: str,
+    value: float,
+    *,
+    seed_number: int = 0,
+    server: ServerFacts = SERVER,
+) -> Attempt:
+    from django.utils import timezone
+
+    attempt = Attempt.objects.create(
+        course=course,
+        user=user,
+        step="toy",
+        step_version=1,
+        seed_number=seed_number,
+        state=State.GRADED,
+        changed_at=timezone.now(),
+    )
+    enter(attempt, [Score(board, value, {"said_ms": 1}, RunRecord({}, server))])
+    return attempt
+
+
+def stands(course: Course, board: str, audience: Audience = "staff") -> list[tuple[int | None, str, float]]:
+    return [(row.place.rank, row.who, row.place.value) for row in board_for(course, board, audience).rows]
+
+
+@pytest.fixture
+def people(course: Course) -> list[User]:
+    return [student(course, name) for name in ("ann", "bob", "cat", "dan")]
+
+
+def test_ties_share_a_rank_by_what_is_shown(course: Course, people: list[User]) -> None:
+    for user, value in zip(people, (3.0, 2.04, 1.0, 1.96), strict=True):
+        scored(course, user, "predictor", value)
+    assert stands(course, "predictor") == [(1, "Cat", 1.0), (2, "Bob", 2.0), (2, "Dan", 2.0), (4, "Ann", 3.0)]
+
+
+def test_the_first_attempt_predicts_the_best_voice_counts_and_the_newest_time_is_shown(
+    course: Course, people: list[User]
+) -> None:
+    ann = people[0]
+    for board in BOARDS:
+        for number, value in enumerate((5.0, 2.0, 4.0)):
+            scored(course, ann, board, value, seed_number=number)
+    assert stands(course, "predictor") == [(1, "Ann", 5.0)]
+    assert stands(course, "voice") == [(1, "Ann", 2.0)]
+    assert stands(course, "ttft") == [(None, "Ann", 4.0)]
+
+
+def test_another_server_begins_a_new_class(course: Course, people: list[User]) -> None:
+    scored(course, people[0], "voice", 5.0)
+    scored(course, people[1], "voice", 6.0, server=replace(SERVER, build="b2"))
+    assert stands(course, "voice") == [(1, "Bob", 6.0)]
+    assert board_for(course, "voice", "class").standing.older == 1
+
+
+def test_the_class_reads_code_names_and_chosen_ones_and_never_a_link(
+    course: Course, people: list[User]
+) -> None:
+    for user, value in zip(people, (1.0, 2.0, 3.0, 4.0), strict=True):
+        scored(course, user, "voice", value)
+    call_me(people[1], course, "  Blue   Whale ", hidden=False)
+    call_me(people[2], course, "", hidden=True)
+    rows = board_for(course, "voice", "class").rows
+    assert [row.place.rank for row in rows] == [1, 2, 4], "who hides still holds a rank"
+    assert rows[1].who == "Blue Whale"
+    assert not {"Ann", "Dan", "ann", "dan"} & {row.who for row in rows}
+    assert all(row.attempt == "" for row in rows)
+    staff = board_for(course, "voice", "staff").rows
+    assert [(row.who, row.is_hidden) for row in staff][2] == ("Cat", True)
+
+
+def test_a_name_is_one_students(course: Course, people: list[User]) -> None:
+    call_me(people[0], course, "Whale", hidden=False)
+    with pytest.raises(Refused):
+        call_me(people[1], course, "Whale", hidden=False)
+    call_me(people[2], course, "", hidden=False)
+    call_me(people[3], course, "", hidden=False)
+
+
+def test_frozen_is_frozen_for_the_class_and_names_go_on(course: Course, people: list[User]) -> None:
+    scored(course, people[0], "voice", 5.0)
+    freeze(course, "voice")
+    scored(course, people[1], "voice", 1.0)
+    assert len(stands(course, "voice", "class")) == 1
+    assert stands(course, "voice")[0] == (1, "Bob", 1.0)
+    assert board_for(course, "voice", "class").frozen_at is not None
+    call_me(people[0], course, "Whale", hidden=False)
+    assert [who for _, who, _ in stands(course, "voice", "class")] == ["Whale"]
+    call_me(people[0], course, "Whale", hidden=True)
+    assert stands(course, "voice", "class") == []
+    first = BoardState.objects.get(board="voice").frozen_at
+    freeze(course, "voice")
+    assert BoardState.objects.get(board="voice").frozen_at == first, "a second freeze changes nothing"
+    let_go_on(course, "voice")
+    assert len(stands(course, "voice", "class")) == 1
+
+
+def test_who_left_stands_nowhere(course: Course, people: list[User]) -> None:
+    from django.utils import timezone
+
+    scored(course, people[0], "voice", 5.0)
+    Enrolment.objects.filter(user=people[0]).update(left_at=timezone.now())
+    assert stands(course, "voice") == []
+
+
+def test_everything_that_changes_a_board_moves_its_version(course: Course, people: list[User]) -> None:
+    def version() -> int:
+        return (
+            BoardState.objects.filter(course=course, board="voice").values_list("version", flat=True).first()
+            or 0
+        )
+
+    seen = [version()]
+    for change in (
+        lambda: scored(course, people[0], "voice", 5.0),
+        lambda: call_me(people[0], course, "Whale", hidden=False),
+        lambda: freeze(course, "voice"),
+        lambda: let_go_on(course, "voice"),
+        lambda: changed(course.pk, "voice"),
+    ):
+        change()
+        seen.append(version())
+    assert seen == sorted(set(seen))
