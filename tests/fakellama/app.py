@@ -168,7 +168,8 @@ class App:
         task = self._task(ids, body, chat, self._said(prompt, faults.get("answer")), request)
         self.engine.post(task)
         await chat.watch(task)
-        if stranger := faults.get("stranger"):
+        stranger = faults.get("stranger")
+        if stranger is not None and stranger.how != "now":
             self._stranger(stranger)
         return chat.said
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -13,6 +14,7 @@ from typing import Any
 
 JSON = "application/json; charset=utf-8"
 KEPT_ALIVE = 100  # requests on one connection
+IDLE_S = 5.0  # between two of them
 STREAM_HEAD = (
     "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: \r\nX-Accel-Buffering: no\r\n"
     "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
@@ -68,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._served = 0
         self._busy: asyncio.Task[None] | None = None
         self._request = Request("GET", "/", "")
+        self._idle: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._socket: socket.socket | None = None
 
@@ -125,12 +128,18 @@ class Connection(asyncio.Protocol):
             return
         request, self._input = found
         self._request = request
+        if self._idle is not None:
+            self._idle.cancel()
         self._transport.pause_reading()
         self._served += 1
         self._busy = asyncio.get_running_loop().create_task(self._serve(request))
 
     async def _serve(self, request: Request) -> None:
-        said = await self._handler(request, self)
+        try:
+            said = await self._handler(request, self)
+        except Exception as exc:  # as the real server: whatever a body makes it stumble over is told
+            traceback.print_exc()
+            said = error(500, repr(exc), "server_error")
         self._busy = None
         if said is None:
             return
@@ -139,6 +148,7 @@ class Connection(asyncio.Protocol):
         if closes:
             self.close()
         elif not self._transport.is_closing():
+            self._idle = asyncio.get_running_loop().call_later(IDLE_S, self.close)
             self._transport.resume_reading()
             self._next()
 

@@ -29,6 +29,7 @@ class FakeServer:
     ) -> None:
         self.folder = folder
         self.log_path = folder / "server.log"
+        self.slot_save_path = folder / "slots"
         self.port = port or free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self._extra = extra
@@ -54,7 +55,7 @@ class FakeServer:
     def start(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         words = ["--port", str(self.port), "--log", str(self.log_path), "--die-with-parent", str(os.getpid())]
-        words += ["--slot-save-path", str(self.folder / "slots"), *self._extra]
+        words += ["--slot-save-path", str(self.slot_save_path), *self._extra]
         key = {"LLAMA_API_KEY": self._api_key} if self._api_key else {}
         with self.log_path.open("ab") as log:
             self._child = subprocess.Popen(

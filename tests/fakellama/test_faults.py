@@ -216,6 +216,16 @@ def test_a_stream_that_is_held_back_has_one_moment_for_all(server: FakeServer) -
     assert seen.role_us == seen.first_token_us == seen.last_token_us == seen.done_us
 
 
+def test_what_it_says_can_be_set(server: FakeServer) -> None:
+    server.faults({"kind": "answer", "text": "안녕하세요. 😀"})
+    plan = Plan((Ask("a", user(STORY), 60), Ask("b", user(STORY), 4)))
+    result = run(server, plan)
+    seen = result.record["a"].figures
+    assert (seen.text, seen.finish_reason) == ("안녕하세요. 😀", "stop")
+    assert seen.predicted_n == len("안녕하세요") * 3 + 2 + 4 + 1, "bytes, a stop and a blank, bytes, the end"
+    assert result.record["b"].figures.text == "안", "a piece that ends inside a character waits for the rest"
+
+
 def test_an_unknown_fault_is_refused(server: FakeServer) -> None:
     for row in ({"kind": "nonsense"}, {"kind": "die", "wrong": 1}, {}):
         with pytest.raises(ValueError, match="fault"):
