@@ -17,6 +17,8 @@ from labs.rules.window import Late, Window
 from labs.steps import all_steps
 from labs.steps.base import Step
 
+Key = tuple[int, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -34,10 +36,11 @@ class Terms:
     extensions: Sequence[Extension] = ()
 
     def hides_scores(self, now: datetime) -> bool:
-        return self.holds_scores and (self.release_at is None or now < self.release_at)
+        return _hides(self.holds_scores, self.release_at, now)
 
 
-Key = tuple[int, str]
+def _hides(holds_scores: bool, release_at: datetime | None, now: datetime) -> bool:
+    return holds_scores and (release_at is None or now < release_at)
 
 
 def rules_in_force(courses: Iterable[Course]) -> dict[Key, StepRule]:
@@ -45,6 +48,15 @@ def rules_in_force(courses: Iterable[Course]) -> dict[Key, StepRule]:
     return {
         (rule.course_id, rule.step): rule
         for rule in StepRule.objects.filter(course__in=list(courses)).order_by("pk")
+    }
+
+
+def held_steps(course: Course, now: datetime) -> set[str]:
+    """Keys of the steps whose points and verdicts the course's students may not see yet. One query."""
+    return {
+        step
+        for (_course_id, step), rule in rules_in_force([course]).items()
+        if _hides(rule.holds_scores, rule.release_at, now)
     }
 
 
@@ -102,12 +114,22 @@ def worth_of(step: Step, rule: StepRule | None) -> int:
 
 
 def counted_points(event: GradeEvent, attempt: Attempt, step: Step, worth: int) -> Decimal:
-    """What a grade's event counts in its course: the one place where lateness and the course's scale come in.
+    """What a grade's event counts in its course."""
+    return points_that_count(event.kind, event.points, attempt.late_percent, step, worth)
+
+
+def points_that_count(kind: str, points: int, late_percent: int, step: Step, worth: int) -> Decimal:
+    """The one place where lateness and the course's scale come in.
 
     An instructor's own points are never reduced for lateness.
     """
-    late = 0 if event.kind == GradeEvent.Kind.OVERRIDE else attempt.late_percent
-    return counted(event.points, late, step.points, worth)
+    late = 0 if kind == GradeEvent.Kind.OVERRIDE else late_percent
+    return counted(points, late, step.points, worth)
+
+
+def total(points: Iterable[Decimal | None]) -> Decimal:
+    """A student's points in a course: on their own pages, in the gradebook, and in what it gives out."""
+    return sum((one for one in points if one is not None), Decimal(0))
 
 
 def _window(rule: StepRule) -> Window:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
@@ -14,7 +15,7 @@ from openpyxl.utils import get_column_letter
 
 from labs.tables.cells import inert
 
-Cell = str | int | float | None
+Cell = str | int | float | Decimal | None
 
 CSV_TYPE = "text/csv; charset=utf-8"
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -13,7 +13,7 @@ from django.utils import timezone
 from labs.models import LIVE, Attempt, Course, Grade, GradeEvent
 from labs.steps import all_steps
 from labs.steps.base import Step
-from labs.terms import Key, Terms, counted_points, terms_of
+from labs.terms import Key, Terms, counted_points, terms_of, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CourseRow:
 
     @property
     def points(self) -> Decimal:
-        return sum((row.points for row in self.steps if row.points is not None), Decimal(0))
+        return total(row.points for row in self.steps)
 
     @property
     def is_partly_held(self) -> bool:
