@@ -167,6 +167,7 @@ LABHUB_IDLE_S = env.number("LABHUB_IDLE_S", 20)
 LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
 LABHUB_RUN_S = env.number("LABHUB_RUN_S", 900)
 LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
+LABHUB_PAUSED_S = env.number("LABHUB_PAUSED_S", 60)
 LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
 # Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.
 LABHUB_LIVE_STATE_S = env.number("LABHUB_LIVE_STATE_S", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from labs.models import Endpoint
 from labs.steps import all_steps
 from labs.steps.base import Step
@@ -31,6 +33,17 @@ def why_paused(endpoint: Endpoint, step: Step) -> Text | None:
         if not found["green"]:
             return Text.from_json(found["reason"])
     return None
+
+
+def closed_steps(here: Sequence[Endpoint] | None = None) -> list[str]:
+    """Keys of the steps that every server that is up (`here`) has been tried for and may not run. Empty where none is
+    up, or one has not been tried yet."""
+    if here is None:
+        here = list(Endpoint.objects.filter(state=Endpoint.State.UP))
+    if not here or not all(endpoint.canaries for endpoint in here):
+        return []
+    closed = set.intersection(*(set(paused_steps(endpoint)) for endpoint in here))
+    return sorted(closed)
 
 
 def paused_everywhere(step: Step) -> Text | None:

@@ -18,11 +18,12 @@ from labs.actions.change import move, refund
 from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded, grade_now
+from labs.actions.pauses import closed_steps
 from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
 from labs.actions.regrade.build import overdue, stalled
 from labs.actions.wake import wake
-from labs.models import Attempt, Lease, Reason, RegradeSet, Run, State
+from labs.models import Attempt, Lease, Reason, RegradeSet, Round, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
 
@@ -48,6 +49,12 @@ def sweep_once() -> None:
         expire_queued,
     )
     _each(overdue(), give_up_regrade)
+    _each(
+        Attempt.objects.filter(
+            state=State.QUEUED, step__in=closed_steps(), changed_at__lt=_before(settings.LABHUB_PAUSED_S)
+        ),
+        end_paused,
+    )
     from labs.tasks import build_regrades, drive, probe_endpoints  # tasks imports the actions
 
     if waiting().exists() or canaries_due().exists():
@@ -121,6 +128,22 @@ def give_up_regrade(regrade: RegradeSet) -> None:
     """It was never built to its end; no grade has changed."""
     log.warning("%s was given up", regrade)
     cancel_regrade(regrade, by=None)
+
+
+def end_paused(attempt: Attempt) -> None:
+    """No server may run this step for now. What an earlier run of the round recorded counts, though it proves
+    nothing; without one the attempt ends at no cost, and the student is free for another step."""
+    step, round_ = all_steps()[attempt.step], attempt.rounds.order_by("-number")[0]
+    run = round_.runs.filter(outcome__in=[Run.Outcome.INCONCLUSIVE, Run.Outcome.DISTURBED]).last()
+    if run is None:
+        _give_up(attempt, State.ERRORED, Reason.STEP_PAUSED)
+        return
+    with transaction.atomic():
+        Round.objects.filter(pk=round_.pk, accepted_run=None).update(accepted_run=run)
+        if round_.number < len(step.rounds):
+            move(attempt, State.QUEUED, State.OPEN)
+        else:
+            close_graded(attempt, State.QUEUED, step, grade_now(attempt, step, seen_of(attempt)))
 
 
 def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
 
-from labs.actions.pauses import paused_steps
+from labs.actions.pauses import closed_steps
 from labs.live.waiting import Pace, measured_pace, waits_s
 from labs.measure.plan import Plan
 from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
@@ -85,9 +85,7 @@ def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
     )
     cost_ms = _server_ms({key for _, _, key, _ in rows if key})
     up = list(Endpoint.objects.filter(state=Endpoint.State.UP))
-    # A server that has not been tried yet soon will be.
-    closed = [set(paused_steps(endpoint)) if endpoint.canaries else set() for endpoint in up]
-    paused = set.intersection(*closed) if closed else set()
+    paused = closed_steps(up)
     queued = [
         (pk, cost_ms.get(key, 0.0))
         for pk, state, key, step in rows

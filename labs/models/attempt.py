@@ -37,6 +37,7 @@ class Reason(models.TextChoices):
     WORKER_LOST = "worker_lost"
     BAD_STREAM = "bad_stream"
     SLOT_DISTURBED = "slot_disturbed"
+    STEP_PAUSED = "step_paused"
     REJECTED_BY_SERVER = "rejected_by_server"
     GRADER_ERROR = "grader_error"
 

@@ -16,6 +16,9 @@ WHAT_HAPPENED: Mapping[str, Text] = {
     Reason.WORKER_LOST: N_("The worker that drove your run went away."),
     Reason.BAD_STREAM: N_("The model server sent something that is not a readable stream."),
     Reason.SLOT_DISTURBED: N_("Other work on the model server disturbed the measurement each time."),
+    Reason.STEP_PAUSED: N_(
+        "This step was paused while you waited: the model server cannot show what it teaches."
+    ),
     Reason.REJECTED_BY_SERVER: N_("The model server refused a request of this run."),
     Reason.GRADER_ERROR: N_("Grading stopped on a fault of ours. Your recordings are kept."),
 }
@@ -24,6 +27,7 @@ WHAT_HAPPENED: Mapping[str, Text] = {
 WHAT_NEXT: Mapping[str, Text] = {
     Reason.ENDPOINT_DOWN: N_("Run again in a minute; if it goes on, tell your instructor."),
     Reason.REJECTED_BY_SERVER: N_("A shorter prompt may help; if not, tell your instructor."),
+    Reason.STEP_PAUSED: N_("Go on with another step; this one opens again by itself."),
     Reason.GRADER_ERROR: N_("Your instructor can grade it again; you need not repeat it."),
 }
 RUN_AGAIN = N_("You can run again with the same inputs.")

@@ -13,12 +13,13 @@ from django.utils import timezone
 from labs.actions import breaker, canaries
 from labs.actions.canaries import claim_canaries, due, want_after_doubts
 from labs.actions.claim import claim_next
-from labs.actions.finish import endpoint_is
+from labs.actions.finish import endpoint_is, finish
+from labs.actions.sweep import sweep_once
 from labs.measure.control import Control
-from labs.models import CanaryRun, Endpoint, Lease, Run
+from labs.models import Attempt, CanaryRun, Endpoint, Lease, Run
 from labs.text import N_
 from tests.actions.conftest import Submit
-from tests.actions.toy import ToyStep
+from tests.actions.toy import ToyStep, drive
 
 GREEN = {"green": True, "reason": None}
 RED = {"green": False, "reason": N_("It keeps old prompts.").to_json()}
@@ -214,3 +215,51 @@ def test_failures_do_not_lift_what_a_person_or_the_pool_decided(endpoint: Endpoi
     breaker.close(endpoint)
     endpoint.refresh_from_db()
     assert endpoint.state == state
+
+
+@pytest.fixture
+def closed(endpoint: Endpoint, picky: ToyStep) -> Endpoint:
+    """A server that was tried and may not run the step."""
+    change(endpoint, canaries={"prefix": GREEN})
+    return endpoint
+
+
+def close_step(endpoint: Endpoint) -> None:
+    change(endpoint, canaries={"prefix": RED}, canaries_at=timezone.now())
+    Attempt.objects.update(changed_at=ago(61))
+    sweep_once()
+
+
+def test_who_waits_for_a_step_that_was_closed_meanwhile_is_let_go_at_no_cost(
+    closed: Endpoint, post: Submit, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.actions.sweep.wake", lambda task: True)
+    attempt = post(kim)
+    close_step(closed)
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.reason, attempt.charged) == ("errored", "step_paused", False)
+
+
+def test_what_was_recorded_before_counts_as_proving_nothing(
+    closed: Endpoint, post: Submit, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.actions.sweep.wake", lambda task: True)
+    attempt = post(kim)
+    claim = claim_next("w")
+    assert claim is not None
+    assert finish(claim, drive(text="sick"))
+    close_step(closed)
+    attempt.refresh_from_db()
+    assert attempt.state == "open", "the next round waits for its answers"
+    assert attempt.rounds.get().accepted_run == claim.run
+
+
+def test_a_server_that_has_not_been_tried_closes_no_step(
+    endpoint: Endpoint, picky: ToyStep, post: Submit, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.actions.sweep.wake", lambda task: True)
+    attempt = post(kim)
+    Attempt.objects.update(changed_at=ago(61))
+    sweep_once()
+    attempt.refresh_from_db()
+    assert attempt.state == "queued"
