@@ -10,7 +10,6 @@ from typing import Any
 
 from labs.actions.board import enter, scores_of
 from labs.actions.change import move, refund
-from labs.actions.override import automatic_of
 from labs.actions.storable import storable
 from labs.grading.checks import Check, Verdict, total
 from labs.limits import limits_in_force
@@ -109,7 +108,7 @@ def _best(
     course_id: int, step_key: str, held: Mapping[int, Grade], users: Sequence[int] | None
 ) -> dict[int, int]:
     """By student the event of their best attempt. Of equal ones the attempt that counts already, else the first."""
-    counts_now = {user_id: automatic_of(grade) for user_id, grade in held.items()}
+    counts_now = {user_id: grade.graded for user_id, grade in held.items()}
     events = GradeEvent.objects.filter(
         kind__in=AUTOMATIC, attempt__course_id=course_id, attempt__step=step_key
     )

@@ -17,11 +17,6 @@ LONGEST_COMMENT = 500
 NO_COMMENT = N_("Write why: the student reads it, and so does whoever looks at this grade later.")
 
 
-def automatic_of(grade: Grade) -> GradeEvent | None:
-    """What counts, or would count, by grading alone."""
-    return grade.automatic if grade.is_overridden else grade.event
-
-
 def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) -> GradeEvent:
     """These points count for the student's step from now on, whatever attempts and regrades give.
 
@@ -39,7 +34,7 @@ def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) 
                 course_id=attempt.course_id, user_id=attempt.user_id, step=attempt.step, event=event
             )
         else:
-            Grade.objects.filter(pk=grade.pk).update(event=event, automatic=automatic_of(grade))
+            Grade.objects.filter(pk=grade.pk).update(event=event, automatic=grade.graded)
     return event
 
 

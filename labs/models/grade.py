@@ -67,3 +67,8 @@ class Grade(models.Model):
     @property
     def is_overridden(self) -> bool:
         return self.event.kind == GradeEvent.Kind.OVERRIDE
+
+    @property
+    def graded(self) -> GradeEvent | None:
+        """What counts, or would count, by grading alone."""
+        return self.automatic if self.is_overridden else self.event

@@ -29,6 +29,11 @@ def rule(course: Course, due_in: timedelta, **fields: object) -> StepRule:
     return StepRule.objects.create(course=course, step=STEP, **given)
 
 
+def due_of(row: StepRule) -> datetime:
+    assert row.due_at is not None
+    return row.due_at
+
+
 def step_page(client: Client, course: Course, language: str = "en") -> str:
     answer = client.get(reverse("step", args=[course.slug, STEP]), headers={"accept-language": language})
     return answer.content.decode()
@@ -44,11 +49,11 @@ def press_run(client: Client, course: Course, page: str) -> str:
 def test_before_the_due_time(course: Course, at_owner: Client) -> None:
     row = rule(course, DAY, late_floor_percent=40)
     page = step_page(at_owner, course)
-    assert written(row.due_at, ZONE) in page and "KST" in page
+    assert written(due_of(row), ZONE) in page and "KST" in page
     assert "On time: run now, it counts in full." in page
     assert "every day begun takes 10% off what an attempt earns; 40% always stay." in page
     (countdown,) = Page(page).having(role="timer")
-    assert countdown["data-counts-to"] == minute_end(row.due_at).isoformat(), (
+    assert countdown["data-counts-to"] == minute_end(due_of(row)).isoformat(), (
         "the due minute counts as a whole"
     )
     assert "aria-live" not in countdown, "it never floods a screen reader"
@@ -84,13 +89,13 @@ def test_a_page_from_before_is_not_taken_for_an_agreement(course: Course, at_own
 def test_closed(course: Course, at_owner: Client) -> None:
     row = rule(course, -DAY, late=Late.REFUSED)
     page = step_page(at_owner, course)
-    assert "Closed since the end of" in page and written(row.due_at, ZONE) in page
+    assert "Closed since the end of" in page and written(due_of(row), ZONE) in page
     assert 'name="submit_key"' not in page
     fields = {"round": "guess", "submit_key": str(uuid.uuid4())}
     refused = at_owner.post(reverse("step", args=[course.slug, STEP]), fields)
     assert refused.status_code == 409
     assert (
-        f"This step closed at {written(row.due_at, ZONE)}, that minute included" in refused.content.decode()
+        f"This step closed at {written(due_of(row), ZONE)}, that minute included" in refused.content.decode()
     )
 
 
@@ -117,7 +122,7 @@ def test_an_extension_and_its_reason(course: Course, owner: User, member: User, 
     page = step_page(at_owner, course)
     assert "You have more time." in page and "You have 2 extra attempts." in page
     assert "was &lt;b&gt;ill&lt;/b&gt;" in page and "member" in page
-    assert written(row.due_at + 3 * DAY, ZONE) in page
+    assert written(due_of(row) + 3 * DAY, ZONE) in page
     assert "12 attempts left" in page
 
 
@@ -125,8 +130,8 @@ def test_an_extension_and_its_reason(course: Course, owner: User, member: User, 
 def test_late_points_are_the_reduced_ones(name: str, course: Course, owner: User, at_owner: Client) -> None:
     rule(course, -DAY, points=20)
     attempt = attempt_in(State.GRADED, owner, course, late_percent=10)
-    args = {"step": [course.slug, STEP], "attempt": [attempt.pk], "home": []}[name]
-    page = at_owner.get(reverse(name, args=args)).content.decode()
+    args: dict[str, list[object]] = {"step": [course.slug, STEP], "attempt": [attempt.pk], "home": []}
+    page = at_owner.get(reverse(name, args=args[name])).content.decode()
     assert "18/20" in page, "15 of 15 is 20 on the course's scale, less 10 percent"
 
 
