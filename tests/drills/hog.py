@@ -59,18 +59,29 @@ def one(scene: str, got: argparse.Namespace) -> int:
     kind = FAULTS.get(name)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-hog-")))
-        fake = None
-        if name != "real":
-            fake = stack.enter_context(FakeServer(folder / "fake", "--scale", str(got.scale)))
-        room = stack.enter_context(classroom(folder / "site", [fake.base_url] if fake else []))
+        fakes = (
+            []
+            if name == "real"
+            else [FakeServer(folder / f"fake-{n}", "--scale", str(got.scale)) for n in range(got.endpoints)]
+        )
+        for fake in fakes:
+            stack.enter_context(fake)
+        room = stack.enter_context(
+            classroom(folder / "site", [fake.base_url for fake in fakes], LABHUB_PAUSED_S="15")
+        )
 
         def spoil() -> None:
-            if fake is not None and kind is not None and when == "later":
-                fake.fault(kind)
+            if when == "later":
+                fault()
             stack.enter_context(hogs(got.hogs))
 
-        if fake is not None and kind is not None and when != "later":
-            fake.fault(kind)
+        def fault() -> None:
+            for fake in fakes:
+                if kind is not None:
+                    fake.fault(kind)
+
+        if when != "later":
+            fault()
         times = got.times if kind is None else 2
         if name == "real":
             times = got.real_times
@@ -97,6 +108,7 @@ def main() -> int:
     parser.add_argument("--real-times", type=int, default=5, help="of each step on the real server")
     parser.add_argument("--times", type=int, default=100, help="of each step on the fake")
     parser.add_argument("--students", type=int, default=5)
+    parser.add_argument("--endpoints", type=int, default=4, help="fake ones")
     parser.add_argument("--hogs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--scale", type=float, default=1.0, help="of the fake's time a token")
     parser.add_argument("--steps", nargs="+", default=list(STEPS))
