@@ -6,6 +6,7 @@ import hmac
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +17,15 @@ from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Frame, Recording, RunRecord, ServerFacts
 from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State, StoredRecording
+from labs.rules.window import Standing
 from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
 from labs.steps.base import RoundSeen, Seen, Step, StepForm
 from labs.terms import Terms, terms_for
 from labs.text import Json
+
+# So long after a fault of the server ended an attempt, a new one counts as submitted when that one was.
+REPEAT_WITHIN = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,29 @@ class Sheet:
     def form(self, data: Mapping[str, Any] | None = None) -> StepForm:
         assert self.round is not None
         return self.round.Form(data, challenge=self.challenge, seen=self.seen, tokens=self.tokens)
+
+    def standing(self, at: datetime) -> tuple[Standing, datetime]:
+        """What a new attempt costs that is submitted now, and when it counts as submitted: a fault of the server
+        makes nobody late."""
+        window = self.terms.window
+        now = window.standing(at)
+        if window.due_at is None or at <= window.due_at:
+            return now, at
+        ended = Attempt.objects.filter(
+            user=self.user,
+            course=self.course,
+            step=self.step.key,
+            seed_number=self.seed_number,
+            charged=False,
+            state__in=[State.ERRORED, State.GRADED],
+            finished_at__gt=at - REPEAT_WITHIN,
+        )
+        first = ended.order_by("submitted_at").first()
+        if first is None:
+            return now, at
+        then = window.standing(first.submitted_at)
+        is_better = then.is_accepted and (not now.is_accepted or then.percent < now.percent)
+        return (then, first.submitted_at) if is_better else (now, at)
 
     @property
     def locked(self) -> list[tuple[StepRound, RoundSeen]]:

@@ -60,7 +60,9 @@ def submit(
                 steps=", ".join(other.key for other in sheet.waits_for),
             )
         )
-    standing = Standing(Door.ON_TIME) if sheet.attempt else _let_in(sheet, arrived_at, agreed_percent)
+    standing, counts_at = Standing(Door.ON_TIME), arrived_at
+    if sheet.attempt is None:
+        standing, counts_at = _let_in(sheet, arrived_at, agreed_percent)
     if paused_everywhere(step):
         raise Refused(
             N_("This step is paused because of the model server. Nothing was sent, and it cost you nothing.")
@@ -75,7 +77,7 @@ def submit(
         raise InvalidAnswers(form)
     try:
         with transaction.atomic():
-            return _lock(sheet, submit_key, answers, plan, arrived_at, standing)
+            return _lock(sheet, submit_key, answers, plan, counts_at, standing)
     except (IntegrityError, Refused) as lost:
         # The same POST once more, or another tab, was first: whoever lost shows what the winner made.
         if repeated := _repeated(user, submit_key):
@@ -87,11 +89,11 @@ def submit(
         ) from lost
 
 
-def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> Standing:
-    """What a new attempt costs now. Raises Refused before and after the window, and where it costs more than was
-    said: nobody runs late unawares."""
+def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> tuple[Standing, datetime]:
+    """What a new attempt costs now, and when it counts as submitted. Raises Refused before and after the window, and
+    where it costs more than was said: nobody runs late unawares."""
     window = sheet.terms.window
-    standing = window.standing(arrived_at)
+    standing, counts_at = sheet.standing(arrived_at)
     if standing.door is Door.EARLY and window.opens_at is not None:
         raise Refused(
             N_("This step opens at %(time)s. Nothing was sent.", time=written(window.opens_at, window.zone))
@@ -111,7 +113,7 @@ def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> Standing
                 percent=standing.percent,
             )
         )
-    return standing
+    return standing, counts_at
 
 
 def _repeated(user: User, submit_key: UUID) -> Attempt | None:
@@ -128,13 +130,13 @@ def _lock(
     submit_key: UUID,
     answers: Json,
     plan: Plan | None,
-    arrived_at: datetime,
+    counts_at: datetime,
     standing: Standing,
 ) -> Attempt:
     assert sheet.round is not None
     after = State.QUEUED if plan is not None else State.OPEN
     if sheet.attempt is None:
-        attempt = _begin(sheet, after, arrived_at, standing.percent)
+        attempt = _begin(sheet, after, counts_at, standing.percent)
     else:
         attempt = sheet.attempt
         if not move(attempt, State.OPEN, after, queued_at=Now(), not_before=None, returned=False):
@@ -156,7 +158,7 @@ def _lock(
     return attempt
 
 
-def _begin(sheet: Sheet, state: State, arrived_at: datetime, late_percent: int) -> Attempt:
+def _begin(sheet: Sheet, state: State, counts_at: datetime, late_percent: int) -> Attempt:
     """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
     free = Attempt.objects.filter(
         user=sheet.user,
@@ -192,7 +194,7 @@ def _begin(sheet: Sheet, state: State, arrived_at: datetime, late_percent: int) 
         step_version=sheet.step.version,
         seed_number=sheet.seed_number,
         state=state,
-        submitted_at=arrived_at,
+        submitted_at=counts_at,
         late_percent=late_percent,
         queued_at=now,
         changed_at=now,

@@ -46,7 +46,8 @@ class Attempt(models.Model):
     """One student's try at one step. `version` grows with every change of state, so a page can tell news from old.
 
     `seed_number` is how many charged attempts came before: an uncharged repeat draws the same inputs again.
-    `submitted_at`: when its first round arrived here; `late_percent` of its points were lost by that, frozen then.
+    `submitted_at`: when its first round arrived here, or that of the one it repeats after a fault; by that it lost
+    `late_percent` of its points, frozen then.
     `queued_at` orders the queue; an attempt that returns keeps it, and so stands at the head again (`returned`).
     """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
 from labs.rules.clock import minute_end
 from labs.rules.window import Door, Late, Standing
@@ -13,14 +12,15 @@ from labs.terms import Terms
 
 @dataclass(frozen=True)
 class ShownTerms:
-    """The terms at the moment of the page. The script counts from `now`, for a reader's clock may be wrong."""
+    """The terms at the moment of the page. The script counts from `now`, for a reader's clock may be wrong.
+
+    `counts_at`: when an attempt that is submitted now counts as submitted; before `now` only after a fault.
+    """
 
     terms: Terms
     now: datetime
-
-    @cached_property
-    def standing(self) -> Standing:
-        return self.terms.window.standing(self.now)
+    standing: Standing
+    counts_at: datetime
 
     @property
     def door(self) -> Door:
@@ -55,7 +55,11 @@ class ShownTerms:
     def counts_to(self) -> datetime | None:
         """The end of the due minute, while it lies ahead."""
         due_at = self.terms.window.due_at
-        return minute_end(due_at) if due_at is not None and self.door is Door.ON_TIME else None
+        return minute_end(due_at) if due_at is not None and self.now < minute_end(due_at) else None
+
+    @property
+    def repeats_a_fault(self) -> bool:
+        return self.counts_at < self.now
 
     @property
     def says_anything(self) -> bool:

@@ -32,8 +32,9 @@ def step_context(
 ) -> dict[str, Any]:
     """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST."""
     terms = terms_of(user, [course])
-    due = ShownTerms(terms[course.pk, step.key], timezone.now())
-    sheet = sheet_for(user, course, step, due.terms)
+    now = timezone.now()
+    sheet = sheet_for(user, course, step, terms[course.pk, step.key])
+    due = ShownTerms(sheet.terms, now, *sheet.standing(now))
     past = list(_past(user, course, step, hides_scores=due.hides_scores)[:PAST_SHOWN])
     latest = next((a for a in past if sheet.attempt is None or a.pk == sheet.attempt.pk), None)
     shown = _shown(sheet, latest, past, hides_scores=due.hides_scores)

@@ -21,7 +21,7 @@ from labs.actions.regrade.report import effects_of
 from labs.actions.rules import Given, extend, release_scores, set_rule
 from labs.actions.submit import submit
 from labs.grading.checks import Check, Verdict
-from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, State, StepRule
+from labs.models import Attempt, Course, Endpoint, Enrolment, Extension, Grade, Role, State, StepRule
 from labs.rules.clock import instant
 from labs.rules.window import Late
 from labs.steps.base import Seen
@@ -404,3 +404,32 @@ def test_the_courses_scale(
     at(DUE + DAY)
     run(kim, "right", "wrong", percent=10)
     assert counts(kim, course, toy_step) == "11.25"
+
+
+def test_a_fault_of_the_server_makes_nobody_late(
+    kim: User, post: Submit, rule: Rule, at: At, endpoint: Endpoint
+) -> None:
+    """Submitted on time, ended by the server after the end: for a day it may be repeated as if submitted then."""
+    rule()
+    at(DUE)
+    first = post(kim)
+    finish(claim(), drive("errored", reason="rejected_by_server"))
+    assert (fresh(first).state, fresh(first).charged) == (State.ERRORED, False)
+    Attempt.objects.update(finished_at=DUE + timedelta(minutes=5))
+    at(DUE + DAY + timedelta(minutes=6))
+    with pytest.raises(Refused, match="closed at"):
+        post(kim)
+    at(DUE + DAY + timedelta(minutes=4))
+    again = post(kim)
+    assert (again.submitted_at, again.late_percent, again.seed_number) == (DUE, 0, first.seed_number)
+
+
+@pytest.mark.parametrize("token_seen", [True, False])
+def test_a_stop_is_no_fault(kim: User, post: Submit, rule: Rule, at: At, token_seen: bool) -> None:
+    rule()
+    at(DUE)
+    post(kim)
+    finish(claim(), drive("cancelled", token_seen=token_seen))
+    at(DUE + timedelta(hours=1))
+    with pytest.raises(Refused, match="closed at"):
+        post(kim)

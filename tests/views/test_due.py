@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from labs.actions.rules import Given, extend
-from labs.models import Attempt, Course, State, StepRule
+from labs.models import Attempt, AttemptCount, Course, State, StepRule
 from labs.rules.clock import instant, minute_end, written
 from labs.rules.window import Late
 from labs.steps import all_steps
@@ -139,3 +139,23 @@ def test_korean(course: Course, at_owner: Client) -> None:
     rule(course, -DAY - timedelta(hours=1))
     page = step_page(at_owner, course, "ko")
     assert "20%" in page and "Late: run now" not in page
+
+
+def test_a_repeat_after_a_fault_is_said_to_count_as_then(
+    owner: User, course: Course, at_owner: Client
+) -> None:
+    row = rule(course, -timedelta(hours=1), late=Late.REFUSED)
+    attempt_in(
+        State.ERRORED,
+        owner,
+        course,
+        rounds=1,
+        charged=False,
+        submitted_at=due_of(row),
+        finished_at=timezone.now(),
+    )
+    AttemptCount.objects.update(charged=0)
+    page = step_page(at_owner, course)
+    assert "A fault of the server ended your attempt." in page
+    assert 'name="submit_key"' in page and "On time: run now, it counts in full." in page
+    assert not Page(page).having(role="timer"), "nothing is left to count down to"
