@@ -160,8 +160,9 @@ def apply(course: Course, roster: Roster, by: User, digest: str, *, let_go: bool
 
 
 def bring_back(course: Course, user_id: int) -> bool:
-    """Who was marked as having left takes part again, with all their work. False: there is no such person."""
-    return bool(Enrolment.objects.filter(course=course, user=user_id).update(left_at=None))
+    """A student who was marked as having left takes part again, with all their work. False: there is no such one."""
+    gone = Enrolment.objects.filter(course=course, user=user_id, role=Role.STUDENT, left_at__isnull=False)
+    return bool(gone.update(left_at=None))
 
 
 def not_own(by: User, users: Iterable[User]) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -22,6 +23,8 @@ from labs.tables.errors import Unreadable
 from labs.text import Text
 from labs.views.guard import course_of_instructor_or_404, who
 from labs.views.roster_form import CodeForm, RosterForm
+
+LOOKS_LIKE_AN_ID = re.compile(r"[0-9]{1,18}")
 
 
 @login_required
@@ -60,9 +63,9 @@ def roster(request: HttpRequest, course_slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def bring_back_one(request: HttpRequest, course_slug: str, user_id: int) -> HttpResponse:
+def bring_back_one(request: HttpRequest, course_slug: str) -> HttpResponse:
     course = course_of_instructor_or_404(request, course_slug)
-    if not bring_back(course, user_id):
+    if not bring_back(course, _user_id(request)):
         raise Http404
     messages.success(request, _("This person takes part again, with all earlier work."))
     return redirect("people", course.slug)
@@ -74,11 +77,7 @@ def bring_back_one(request: HttpRequest, course_slug: str, user_id: int) -> Http
 def links(request: HttpRequest, course_slug: str) -> HttpResponse:
     """Links for all students without a password, or for one `user`; to be printed, and nowhere stored."""
     course = course_of_instructor_or_404(request, course_slug)
-    only: list[int] | None = None
-    if "user" in request.POST:
-        if not request.POST["user"].isdecimal():
-            raise Http404
-        only = [int(request.POST["user"])]
+    only = [_user_id(request)] if "user" in request.POST else None
     found = login_links(course, who(request), only)
     if only and not found:
         raise Http404
@@ -106,6 +105,14 @@ def code(request: HttpRequest, course_slug: str) -> HttpResponse:
     draw_code(course, form.cleaned_data["days"])
     messages.success(request, _("There is a new enrolment code. The one before it is dead."))
     return redirect("people", course.slug)
+
+
+def _user_id(request: HttpRequest) -> int:
+    """Who was pressed. It is looked for within the course only."""
+    text = request.POST.get("user", "")
+    if not LOOKS_LIKE_AN_ID.fullmatch(text):
+        raise Http404
+    return int(text)
 
 
 def _people_context(

@@ -60,6 +60,9 @@ def test_the_instructors_pages(log_in: LogIn, attempt: uuid.UUID, language: str)
     steps = "/courses/demo/steps"
     addresses = [
         "/courses/demo/regrades/",
+        "/courses/demo/grades/",
+        "/courses/demo/people/",
+        "/join/",
         f"{steps}/cache-break/regrade/",
         f"{steps}/read-sse/rerun/",
         f"/attempts/{attempt}/",

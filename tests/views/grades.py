@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import cycle, islice
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from labs.models import Attempt, Course, Enrolment, Grade, GradeEvent, State
 from labs.steps import all_steps
-from labs.steps.base import Step
 
 AT_ONCE = 1000
 
 
-def grade_class(
-    course: Course, students: int, *, attempts_each: int = 1, steps: Sequence[Step] | None = None
-) -> list[User]:
-    """`attempts_each` graded attempts a student and step; the last one counts. Every seventh is not graded, but
-    ended by a fault before. Points differ from student to student and from step to step."""
-    steps = list(all_steps().values()) if steps is None else steps
+def grade_class(course: Course, students: int, *, attempts: int | None = None) -> list[User]:
+    """So many attempts, one a student and step where not said, dealt round the class; the last graded one counts.
+
+    After the first round every seventh ended by a fault. Points differ from student to student and step to step.
+    """
+    steps = list(all_steps().values())
     users = User.objects.bulk_create(
         [
             User(username=f"s{n:04}@example.com", email=f"s{n:04}@example.com", first_name=f"학생{n:04}")
@@ -32,20 +31,20 @@ def grade_class(
         batch_size=AT_ONCE,
     )
     now = timezone.now()
+    cells = [(user, step) for user in users for step in steps]
+    deal = islice(cycle(cells), len(cells) if attempts is None else attempts)
     rows = [
         Attempt(
             course=course,
             user=user,
             step=step.key,
             step_version=step.version,
-            seed_number=turn,
-            state=State.ERRORED if (n + s) % 7 == 0 and turn < attempts_each - 1 else State.GRADED,
+            seed_number=turn // len(cells),
+            state=State.ERRORED if turn >= len(cells) and turn % 7 == 0 else State.GRADED,
             changed_at=now,
             finished_at=now,
         )
-        for n, user in enumerate(users)
-        for s, step in enumerate(steps)
-        for turn in range(attempts_each)
+        for turn, (user, step) in enumerate(deal)
     ]
     rows = Attempt.objects.bulk_create(rows, batch_size=AT_ONCE)
     events = GradeEvent.objects.bulk_create(
@@ -53,7 +52,7 @@ def grade_class(
             GradeEvent(
                 attempt=row,
                 step_version=row.step_version,
-                points=(number * 7) % (next(s for s in steps if s.key == row.step).points + 1),
+                points=(number * 7) % (all_steps()[row.step].points + 1),
                 # As large as a real one's, or the bench would flatter.
                 checks=[{"key": "c", "evidence": {"saw": "x" * 2000}}],
                 evidence_hash="",
