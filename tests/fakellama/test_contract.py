@@ -302,6 +302,18 @@ def test_a_quiet_prefill_is_left_within_a_second_and_a_batch(server: Server, cli
     assert 0 < (slot(client).n_prompt_tokens or 0) < n
 
 
+def test_a_fast_poller_hides_a_closed_connection(server: Server, client: LlamaClient) -> None:
+    """Each answer of `/slots` begins the waiting second anew, so nobody looks before something is to be written."""
+    text = long_text(server, 1.4)
+    n = len(client.prompt_tokens(messages(text)))
+    stream = client.chat(body(text, return_progress=False, max_tokens=2000), LIMITS)
+    stream.close_after_sent(0.1)
+    with stream:
+        list(stream)
+    until(lambda: all_idle(client))
+    assert n <= (slot(client).n_prompt_tokens or 0) < n + 25
+
+
 def test_half_a_close_is_a_close(server: Server, client: LlamaClient) -> None:
     asked = {**body(fresh(), max_tokens=2000), "stream": True}
     with send(server.base_url, "POST", "/v1/chat/completions", asked) as sock:
