@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from labs.measure.ranking import board_order, ranks, shown_value
 from labs.measure.stats import median, median_interval
-from labs.models import BoardEntry, BoardName, BoardState, Course, Enrolment
+from labs.models import Attempt, BoardEntry, BoardName, BoardState, Course, Enrolment
+from labs.terms import held_steps
 from labs.text import N_, Json, Text
 
 Audience = Literal["class", "staff"]
@@ -142,7 +144,8 @@ class Board:
 
 def board_for(course: Course, key: str, audience: Audience) -> Board:
     """The class sees a frozen board as it stood; its instructors see the present, and that it is frozen. Names and
-    absences are those of now for both. At most five queries, however many entries there are."""
+    absences are those of now for both. The class sees nothing of a step whose scores are held back. At most seven
+    queries, however many entries there are."""
     state = BoardState.objects.filter(course=course, board=key).first() or BoardState(
         course=course, board=key
     )
@@ -153,6 +156,8 @@ def board_for(course: Course, key: str, audience: Audience) -> Board:
         if is_frozen
         else _standing(course.pk, BOARDS[key], taking_part)
     )
+    if audience == "class" and (held := held_steps(course, timezone.now())):
+        now = _without(now, held)
     return Board(
         BOARDS[key],
         state.version,
@@ -160,6 +165,17 @@ def board_for(course: Course, key: str, audience: Audience) -> Board:
         now,
         state.frozen_at,
     )
+
+
+def _without(standing: Standing, held: Collection[str]) -> Standing:
+    """No place that an attempt at these steps has, nor a figure to which it adds."""
+    ids = [place.attempt for place in standing.places]
+    hidden = {
+        str(pk) for pk in Attempt.objects.filter(pk__in=ids, step__in=held).values_list("pk", flat=True)
+    }
+    if not hidden:
+        return standing
+    return Standing([place for place in standing.places if place.attempt not in hidden])
 
 
 def standing_of(course_id: int, key: str) -> Standing:

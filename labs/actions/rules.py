@@ -9,6 +9,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from labs.actions.board import changed as boards_changed
 from labs.actions.errors import Refused
 from labs.actions.grade import point_at_best
 from labs.actions.storable import storable
@@ -41,6 +42,7 @@ def set_rule(rule: StepRule) -> StepRule:
     with transaction.atomic():
         rule.save(force_insert=True)
         _forgive(rule.course, [rule.step])
+        boards_changed(rule.course_id)  # what is held back is not on them
     return rule
 
 
@@ -50,7 +52,9 @@ def release_scores(course: Course, step: Step, by: User) -> bool:
     if rule is None or not rule.holds_scores:
         return False
     rule.pk, rule.holds_scores, rule.release_at, rule.by = None, False, None, by
-    rule.save(force_insert=True)
+    with transaction.atomic():
+        rule.save(force_insert=True)
+        boards_changed(course.pk)
     return True
 
 

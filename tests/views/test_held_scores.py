@@ -12,12 +12,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from labs.actions.board import freeze
 from labs.actions.override import override
 from labs.actions.rules import release_scores
+from labs.boards import board_for
 from labs.grading.checks import Check
 from labs.live.follower import message_of
 from labs.live.status import statuses
-from labs.models import Attempt, Course, GradeEvent, Run, State, StepRule
+from labs.models import Attempt, BoardEntry, Course, GradeEvent, Run, State, StepRule
 from labs.steps import all_steps
 from tests.views.rows import STEP, attempt_in
 
@@ -156,3 +158,29 @@ def test_a_repeat_of_an_inconclusive_run_is_a_run_like_any_other(
 ) -> None:
     Run.objects.filter(attempt=attempt).update(outcome=Run.Outcome.INCONCLUSIVE)
     assert "inconclusive" not in read(at_owner, addresses(attempt)["attempt"])
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_nor_on_a_board(
+    is_frozen: bool, attempt: Attempt, course: Course, member: User, held: StepRule
+) -> None:
+    """Page, fragment, projector and socket all draw `board_for`."""
+    BoardEntry.objects.create(
+        course=course,
+        user=attempt.user,
+        attempt=attempt,
+        board="voice",
+        comparable="x/1",
+        value=900.0,
+        detail={},
+        is_first=True,
+    )
+    if is_frozen:
+        freeze(course, "voice")
+    hidden = board_for(course, "voice", "class")
+    assert (len(hidden.rows), len(hidden.standing.places), hidden.standing.median) == (0, 0, None)
+    assert len(board_for(course, "voice", "staff").rows) == 1
+    release_scores(course, all_steps()[STEP], member)
+    shown = board_for(course, "voice", "class")
+    assert len(shown.rows) == 1
+    assert shown.version > hidden.version, "sockets are told"
