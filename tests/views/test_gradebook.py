@@ -26,6 +26,7 @@ from labs.steps import all_steps
 from labs.tables.decode import decode
 from labs.views.steplist import course_rows
 from tests.views.grades import grade_class
+from tests.views.pages import Page
 from tests.views.rows import STEP, attempt_in
 
 # Session, user, course, right; rules, extensions, grades, other attempts, students.
@@ -235,6 +236,7 @@ def test_names_are_text(course: Course, at_member: Client) -> None:
     page = at_member.get(where(course, query='?q="><script>&sort="><script>')).content.decode()
     assert "<script>" not in page
     page = at_member.get(where(course)).content.decode()
+    assert Page(page).inline == []
     assert "<script>" not in page and "&lt;script&gt;alert(1)" in page and "<b>1" not in page
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from labs.models import Course, Enrolment, JoinTry, Role, State
 from tests.views.conftest import client_of
+from tests.views.pages import Page
 from tests.views.rows import attempt_in
 
 LIST = "이메일,이름\nkim@example.com,김뷁\n"
@@ -105,6 +106,30 @@ def test_a_file_that_is_no_list_is_refused_with_a_sentence(
 ) -> None:
     answer = at_member.post(at("roster", course), {"file": SimpleUploadedFile("list.csv", data)})
     assert answer.status_code == 422 and sentence in answer.content.decode()
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_pages_have_nothing_inline_and_every_id_once(
+    language: str, course: Course, owner: User, at_member: Client
+) -> None:
+    at_member.post(at("join-code", course), {"days": "7"})
+    gone = User.objects.create_user("gone", first_name="Gone")
+    Enrolment.objects.create(user=gone, course=course, left_at=timezone.now())
+    User.objects.create_user("new@example.com", email="new@example.com")
+    both = LIST + "owner,x\ngone,Gone\nmember,x\nnobody@,x\n"
+    asked = {"headers": {"accept-language": language}}
+    answers = [
+        at_member.get(at("people", course), **asked),
+        at_member.post(at("roster", course), {"people": both.replace("이메일", "login")}, **asked),
+        at_member.post(at("roster", course), {}, **asked),
+        at_member.post(at("login-links", course), {"user": str(owner.pk)}, **asked),
+        at_member.get(reverse("join"), **asked),
+        Client().get(reverse("set-password", args=["x", "y"]), **asked),
+    ]
+    for answer in answers:
+        page = Page(answer.content.decode())
+        assert page.inline == [] and page.lang == language
+        assert sorted(set(page.ids)) == sorted(page.ids)
 
 
 def test_names_are_text(course: Course, at_member: Client) -> None:
