@@ -44,7 +44,8 @@ export class Editor {
           indentOnInput(), indentUnit.of("    "), bracketMatching(), lintGutter(), python(), theme,
           syntaxHighlighting(colours), EditorState.tabSize.of(4),
           // Tab is not bound: it leaves the editor, so nobody is trapped in it.
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          // What can be edited takes the focus anyway; not every tool that looks after that knows it without tabindex.
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
           keymap.of([...defaultKeymap, ...historyKeymap]),
           EditorView.updateListener.of((update) => update.docChanged && onChange()),
         ],

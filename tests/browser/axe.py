@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
@@ -21,21 +21,26 @@ async (options) => {
   return axe.run(document, options);
 }
 """
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 EVERYTHING = {"resultTypes": ["violations"]}
 COLOURS = {**EVERYTHING, "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 
 
-def hindrances(page: Page) -> list[str]:
-    """Of the page as it is loaded, with all its boxes open, in light and in dark."""
+def hindrances(page: Page, *schemes: Scheme) -> list[str]:
+    """Of the page as it is loaded, with all its boxes open, in light and in dark unless told otherwise."""
+    first, *others = schemes or SCHEMES
     page.evaluate(OPEN_ALL)
     # The driver's own way in: the page's policy refuses a script of ours as it should.
     page.evaluate(SOURCE.read_text())
-    found = [*_run(page, "light", EVERYTHING), *_run(page, "dark", COLOURS)]
+    found = list(_run(page, first, EVERYTHING))
+    for other in others:
+        found += _run(page, other, COLOURS)
     page.emulate_media(color_scheme="light")
     return found
 
 
-def _run(page: Page, scheme: Any, options: dict[str, Any]) -> Iterator[str]:
+def _run(page: Page, scheme: Scheme, options: dict[str, Any]) -> Iterator[str]:
     page.emulate_media(color_scheme=scheme)
     for rule in page.evaluate(RUN, options)["violations"]:
         if rule["impact"] in WEIGHTY:
