@@ -21,8 +21,9 @@ HELD = (Endpoint.State.PAUSED, Endpoint.State.RESTING, Endpoint.State.QUARANTINE
 
 
 def succeeded(endpoint: Endpoint) -> None:
-    """A run or a canary ended as it should."""
-    Endpoint.objects.filter(pk=endpoint.pk, failures__gt=0).update(failures=0, rest_until=None)
+    """A run or a canary ended as it should. A rest that somebody else's failure began stays: only `close` ends it."""
+    resting = Endpoint.State.RESTING
+    Endpoint.objects.filter(pk=endpoint.pk, failures__gt=0).exclude(state=resting).update(failures=0)
 
 
 def failed(endpoint: Endpoint, detail: str) -> None:
@@ -42,6 +43,12 @@ def failed(endpoint: Endpoint, detail: str) -> None:
         log.error("endpoint %s rests: %s failures in a row, the last: %s", endpoint, failures, detail)
     else:
         here.filter(state=Endpoint.State.RESTING).update(rest_until=Now() + timedelta(seconds=rest_s))
+
+
+def still_wrong(endpoint: Endpoint, detail: str) -> None:
+    """The canary at the end of a rest came back red: the next rest is longer. One that is up is left to its pauses."""
+    if Endpoint.objects.filter(pk=endpoint.pk, state=Endpoint.State.RESTING).exists():
+        failed(endpoint, detail)
 
 
 def close(endpoint: Endpoint) -> None:

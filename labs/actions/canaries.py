@@ -154,6 +154,8 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
     if found.get("content", {}).get("green"):
         breaker.close(endpoint)
         breaker.succeeded(endpoint)
+    else:
+        breaker.still_wrong(endpoint, f"red canaries: {', '.join(red)}")
 
 
 class _Round:

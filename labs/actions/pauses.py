@@ -26,13 +26,12 @@ def paused_steps(endpoint: Endpoint) -> list[str]:
 
 def why_paused(endpoint: Endpoint, step: Step) -> Text | None:
     """What the first red canary that the step needs said. None: nothing stands in its way."""
-    for name in sorted(step.needs):
-        found = endpoint.canaries.get(name)
-        if found is None:
-            return UNTRIED
-        if not found["green"]:
-            return Text.from_json(found["reason"])
-    return None
+    found = [endpoint.canaries.get(name) for name in sorted(step.needs)]
+    # Red before untried: without /slots the others are never tried, and waiting for them would be in vain.
+    red = next((one for one in found if one is not None and not one["green"]), None)
+    if red is not None:
+        return Text.from_json(red["reason"])
+    return UNTRIED if None in found else None
 
 
 def closed_steps(here: Sequence[Endpoint] | None = None) -> list[str]:

@@ -14,6 +14,7 @@ from labs.actions import breaker, canaries
 from labs.actions.canaries import claim_canaries, due, want_after_doubts
 from labs.actions.claim import claim_next
 from labs.actions.finish import endpoint_is, finish
+from labs.actions.pauses import paused_everywhere
 from labs.actions.sweep import sweep_once
 from labs.measure.control import Control
 from labs.models import Attempt, CanaryRun, Endpoint, Lease, Run
@@ -205,6 +206,56 @@ def test_a_probe_does_not_end_a_rest_and_a_canary_does(endpoint: Endpoint, post:
     endpoint.refresh_from_db()
     assert (endpoint.state, endpoint.failures) == ("up", 0)
     assert claim_next("w") is not None
+
+
+@pytest.mark.parametrize("found", [{"content": RED}, {"slots": RED}])
+def test_a_red_canary_at_the_end_of_a_rest_makes_it_longer(
+    endpoint: Endpoint, found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        breaker.failed(endpoint, "no token")
+    change(endpoint, rest_until=ago(1))
+    monkeypatch.setattr(canaries._Round, "run", lambda self: found)
+    held = claim_canaries("w")
+    assert held is not None
+    canaries.run_canaries(held, None, Control())  # type: ignore[arg-type]
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failures) == ("resting", 4)
+    assert endpoint.rest_until is not None
+    assert endpoint.rest_until > timezone.now()
+    assert claim_canaries("w") is None, "or the worker would do nothing else from now on"
+
+
+def test_a_red_canary_of_a_server_that_is_up_opens_no_breaker(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(endpoint, canaries_wanted=True)
+    monkeypatch.setattr(canaries._Round, "run", lambda self: {"content": RED})
+    held = claim_canaries("w")
+    assert held is not None
+    canaries.run_canaries(held, None, Control())  # type: ignore[arg-type]
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failures, endpoint.has_red_canary) == ("up", 0, True)
+
+
+def test_an_earlier_runs_good_end_takes_nothing_from_a_rest(endpoint: Endpoint) -> None:
+    for _ in range(3):
+        breaker.failed(endpoint, "no token")
+    breaker.succeeded(endpoint)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failures) == ("resting", 3)
+    assert endpoint.rest_until is not None, "without it nothing would ever try this server again"
+
+
+def test_why_a_step_is_paused_is_said_also_where_one_red_canary_kept_the_others_from_being_tried(
+    endpoint: Endpoint, picky: ToyStep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToyStep, "needs", frozenset({"content", "slots"}))
+    assert paused_everywhere(picky) is None, "it will be tried"
+    change(endpoint, canaries={"slots": RED})
+    reason = paused_everywhere(picky)
+    assert reason is not None
+    assert reason.to_json() == RED["reason"]
 
 
 @pytest.mark.parametrize("state", ["paused", "quarantined"])
