@@ -10,11 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from labs.actions.override import LONGEST_COMMENT
 from labs.models import Attempt, Grade
 from labs.steps.base import Step
+from labs.terms import counted_points, rules_in_force, worth_of
 from labs.text import Text
 
 
 class PointsForm(forms.Form):
-    """`clear` ends what an instructor gave before; then `points` say nothing."""
+    """On the step's own scale. `clear` ends what an instructor gave before; then `points` say nothing."""
 
     points = forms.IntegerField(min_value=0, required=False, label=_("Points"))
     comment = forms.CharField(
@@ -43,7 +44,18 @@ def points_context(
 ) -> dict[str, Any]:
     grade = (
         Grade.objects.filter(course=found.course_id, user=found.user_id, step=found.step)
-        .select_related("event", "automatic")
+        .select_related("event__attempt", "automatic")
         .first()
     )
-    return {"grade": grade, "points_form": form or PointsForm(step), "points_problem": problem}
+    rule = rules_in_force([found.course]).get((found.course_id, step.key))
+    worth = worth_of(step, rule)
+    counts = counted_points(grade.event, grade.event.attempt, step, worth) if grade else None
+    is_plain = grade is None or (counts == grade.event.points and worth == step.points)
+    return {
+        "grade": grade,
+        # Where they differ: after a lateness, and where the course counts the step on another scale.
+        "counts": None if is_plain else counts,
+        "worth": worth,
+        "points_form": form or PointsForm(step),
+        "points_problem": problem,
+    }

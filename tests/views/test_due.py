@@ -159,3 +159,13 @@ def test_a_repeat_after_a_fault_is_said_to_count_as_then(
     assert "A fault of the server ended your attempt." in page
     assert 'name="submit_key"' in page and "On time: run now, it counts in full." in page
     assert not Page(page).having(role="timer"), "nothing is left to count down to"
+
+
+def test_the_instructor_reads_what_the_points_count(course: Course, owner: User, at_member: Client) -> None:
+    rule(course, -DAY, points=20)
+    late = attempt_in(State.GRADED, owner, course, late_percent=10)
+    page = at_member.get(reverse("attempt", args=[late.pk])).content.decode()
+    assert "counts as 18 of 20 in the course" in page
+    StepRule.objects.all().delete()
+    Attempt.objects.update(late_percent=0)
+    assert "counts as" not in at_member.get(reverse("attempt", args=[late.pk])).content.decode()
