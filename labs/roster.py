@@ -30,7 +30,10 @@ TITLES = {
     "number": {"number", "studentnumber", "studentno", "studentid", "학번"},
     "login": {"login", "username", "user", "아이디", "id", "로그인"},
 }
-_TITLE_NOISE = re.compile(r"[\s\-_.:*()]+")
+_TITLE_NOISE = re.compile(r"[\s\-_.:*]+")
+_IN_BRACKETS = re.compile(r"\([^)]*\)")
+# A list of a university's own system may begin with the course's name and the term.
+ROWS_OF_HEADING = 10
 _is_login = UnicodeUsernameValidator()
 
 
@@ -68,23 +71,19 @@ def read_roster(text: str) -> Roster:
     rows = split(text)
     if not rows:
         raise Unreadable(N_("There is nothing in this list."))
-    columns = _named_columns(rows[0].cells)
-    if columns:
-        rows = rows[1:]
-    else:
-        columns = _guessed_columns(rows)
-    if len(rows) > MOST_PEOPLE:
+    columns, people_rows = _columns(rows)
+    if len(people_rows) > MOST_PEOPLE:
         raise Unreadable(
             N_(
                 "This list has %(rows)s rows; a course has at most %(most)s people.",
-                rows=len(rows),
+                rows=len(people_rows),
                 most=MOST_PEOPLE,
             )
         )
     people: list[Listed] = []
     refused: list[RefusedLine] = []
     first_rows: dict[str, int] = {}
-    for row in rows:
+    for row in people_rows:
         person = _listed(row, columns)
         why = _wrong(person) or _repeated(person, first_rows)
         if why:
@@ -102,7 +101,7 @@ def tidy(text: str) -> str:
 
 
 def _title(cell: str) -> str:
-    return _TITLE_NOISE.sub("", tidy(cell).casefold())
+    return _TITLE_NOISE.sub("", _IN_BRACKETS.sub("", tidy(cell).casefold()))
 
 
 def _named_columns(cells: Sequence[str]) -> dict[str, int]:
@@ -113,6 +112,16 @@ def _named_columns(cells: Sequence[str]) -> dict[str, int]:
             if _title(cell) in titles:
                 found.setdefault(column, number)
     return found if {"email", "login", "number"} & set(found) else {}
+
+
+def _columns(rows: Sequence[Row]) -> tuple[dict[str, int], Sequence[Row]]:
+    """Where each column stands, and the rows below the titles. Raises Unreadable."""
+    for place, row in enumerate(rows[:ROWS_OF_HEADING]):
+        if columns := _named_columns(row.cells):
+            return columns, rows[place + 1 :]
+        if any(_is_email(tidy(cell)) for cell in row.cells):
+            break  # people already, so there are no titles
+    return _guessed_columns(rows), rows
 
 
 def _guessed_columns(rows: Sequence[Row]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from labs.text import N_
 
 # Where a first row has as many of one as of another, the rarer in names and addresses wins.
 SEPARATORS = ("\t", ";", ",")
+LINES_LOOKED_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,15 @@ def split(text: str) -> list[Row]:
         separator, skipped = text[4:5], 1
         text = text[5:].removeprefix("\r").removeprefix("\n")
     else:
-        separator = separator_of(text)
+        separator = separator_of(text) if text.strip() else ","
     return [row for row in _rows(text, separator, skipped) if any(cell.strip() for cell in row.cells)]
 
 
 def separator_of(text: str) -> str:
-    """By the first line that is not blank, outside quotes."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    outside = "".join(first.split('"')[::2])
-    return max(SEPARATORS, key=outside.count)
+    """The one that the most of the first lines have, outside quotes; a list may begin with a heading."""
+    lines = [line for line in text.splitlines() if line.strip()][:LINES_LOOKED_AT]
+    outside = ["".join(line.split('"')[::2]) for line in lines]
+    return max(SEPARATORS, key=lambda one: (sum(one in line for line in outside), outside[0].count(one)))
 
 
 def _rows(text: str, separator: str, skipped: int) -> Iterator[Row]:

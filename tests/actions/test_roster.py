@@ -54,6 +54,10 @@ def test_columns_in_any_order_and_without_titles() -> None:
     assert [(p.number, p.name, p.email) for p in titled] == [("00123", "김민준", "kim@example.com")]
     assert [(p.number, p.name) for p in bare] == [("00123", "김민준"), ("00124", "이서연")]
     assert [p.email for p in bare] == ["kim@example.com", "lee@example.com"]
+    headed = read_roster(
+        "2026-2 음성 비서 실습\n\n순번,학번,성명(한글),이메일\n1,00123,김민준,kim@example.com\n"
+    ).people
+    assert [(p.row, p.number, p.name, p.email) for p in headed] == [(4, "00123", "김민준", "kim@example.com")]
     family = read_roster("Login;Last name;First name\nada;Lovelace;Ada\nkim;김;민준\n").people
     assert [(p.username, p.name) for p in family] == [("ada", "Ada Lovelace"), ("kim", "김민준")]
 
