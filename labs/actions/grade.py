@@ -65,12 +65,7 @@ def record_grade(
         attempt=attempt, step_version=step.version, limits_version=limits_version, **event_fields(checks)
     )
     whose = {"course_id": attempt.course_id, "user_id": attempt.user_id, "step": attempt.step}
-    grade = (
-        Grade.objects.select_for_update(of=("self",))
-        .select_related("event__attempt", "automatic__attempt")
-        .filter(**whose)
-        .first()
-    )
+    grade = locked_grade(attempt)
     # An extension may have taken the penalty off since this attempt was read.
     attempt.refresh_from_db(fields=["late_percent"])
     if grade is None:
@@ -128,6 +123,18 @@ def _best(
         if user_id not in best or found[:2] > best[user_id][:2]:
             best[user_id] = found
     return {user_id: event_id for user_id, (_weight, _counts_now, event_id) in best.items()}
+
+
+def locked_grade(attempt: Attempt) -> Grade | None:
+    """The grade that this attempt's student has for its step, locked.
+
+    Without a join: Postgres drops a joined row whose other half somebody changed while we waited for the lock.
+    """
+    return (
+        Grade.objects.select_for_update()
+        .filter(course_id=attempt.course_id, user_id=attempt.user_id, step=attempt.step)
+        .first()
+    )
 
 
 def close_graded(attempt: Attempt, before: State, step: Step, graded: Graded) -> bool:

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from labs.actions.errors import Refused
+from labs.actions.grade import locked_grade
 from labs.actions.storable import storable
 from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent
 from labs.steps.base import Step
@@ -27,7 +28,7 @@ def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) 
     if not 0 <= points <= step.points + step.bonus:
         raise Refused(N_("This step has %(most)s points.", most=step.points + step.bonus))
     with transaction.atomic():
-        grade = _locked(attempt)
+        grade = locked_grade(attempt)
         event = _event(attempt, step, GradeEvent.Kind.OVERRIDE, points, by, comment)
         if grade is None:
             Grade.objects.create(
@@ -41,7 +42,7 @@ def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) 
 def clear_override(attempt: Attempt, step: Step, by: User, comment: str) -> GradeEvent:
     """The best attempt counts again. Raises Refused without a comment, and where no override counts."""
     with transaction.atomic():
-        grade = _locked(attempt)
+        grade = locked_grade(attempt)
         if grade is None or not grade.is_overridden:
             raise Refused(N_("No points of an instructor count here."))
         points = grade.automatic.points if grade.automatic else 0
@@ -51,15 +52,6 @@ def clear_override(attempt: Attempt, step: Step, by: User, comment: str) -> Grad
         else:
             Grade.objects.filter(pk=grade.pk).update(event=grade.automatic, automatic=None)
     return event
-
-
-def _locked(attempt: Attempt) -> Grade | None:
-    return (
-        Grade.objects.select_for_update(of=("self",))
-        .select_related("event", "automatic")
-        .filter(course_id=attempt.course_id, user_id=attempt.user_id, step=attempt.step)
-        .first()
-    )
 
 
 def _event(

@@ -31,9 +31,8 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
             pass
         _put_limits_in_force(regrade, by)
         # Locked before the events are read: whoever grades meanwhile waits, and then compares with what is new.
-        grades = Grade.objects.select_for_update(of=("self",)).filter(
-            course_id=regrade.course_id, step=regrade.step
-        )
+        grades = Grade.objects.filter(course_id=regrade.course_id, step=regrade.step)
+        list(grades.select_for_update().values_list("pk"))  # without a join, see `locked_grade`
         held = {grade.user_id: grade for grade in grades.select_related("event", "automatic")}
         for rows in _chunks(regrade):
             _append(regrade, rows)
