@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from datetime import timedelta
 
@@ -13,6 +14,8 @@ from django.utils import timezone
 from labs.actions.errors import Refused
 from labs.models import Course, Enrolment, JoinTry
 from labs.text import N_
+
+log = logging.getLogger(__name__)
 
 # Without I, L, O, 0 and 1, which look like one another on a projector. Ten of these are 49 bits.
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"

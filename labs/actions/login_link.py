@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from django.utils.http import urlsafe_base64_encode
 
 from labs.actions.roster import not_own
 from labs.models import Course, Enrolment, Role
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,10 @@ def login_links(course: Course, by: User, user_ids: Iterable[int] | None = None)
     else:
         found = [enrolment for enrolment in students if not enrolment.user.has_usable_password()]
     others = not_own(by, [enrolment.user for enrolment in found])
-    return [LoginLink(e, None if e.user_id in others else _path(e.user)) for e in found]
+    links = [LoginLink(e, None if e.user_id in others else _path(e.user)) for e in found]
+    made = [link.enrolment.user_id for link in links if link.path]
+    log.info("login links of %s by %s for %s", course.slug, by.pk, made)
+    return links
 
 
 def _path(user: User) -> str:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from labs.actions.join import draw_code, end_code, shown
 from labs.actions.login_link import login_links
@@ -37,10 +37,12 @@ def people(request: HttpRequest, course_slug: str) -> HttpResponse:
 
 @login_required
 @never_cache
-@require_POST
+@require_http_methods(["GET", "POST"])
 def roster(request: HttpRequest, course_slug: str) -> HttpResponse:
     """The preview of a list, and with `do=apply` its application. Nothing is saved before that."""
     course = course_of_instructor_or_404(request, course_slug)
+    if request.method == "GET":
+        return _to_people(course)
     form = RosterForm(request.POST, request.FILES)
     if not form.is_valid():
         return render(request, "labs/people.html", _people_context(course, form), status=422)
@@ -73,10 +75,12 @@ def bring_back_one(request: HttpRequest, course_slug: str) -> HttpResponse:
 
 @login_required
 @never_cache
-@require_POST
+@require_http_methods(["GET", "POST"])
 def links(request: HttpRequest, course_slug: str) -> HttpResponse:
     """Links for all students without a password, or for one `user`; to be printed, and nowhere stored."""
     course = course_of_instructor_or_404(request, course_slug)
+    if request.method == "GET":
+        return _to_people(course)
     only = [_user_id(request)] if "user" in request.POST else None
     found = login_links(course, who(request), only)
     if only and not found:
@@ -91,10 +95,12 @@ def links(request: HttpRequest, course_slug: str) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def code(request: HttpRequest, course_slug: str) -> HttpResponse:
     """Draws a new enrolment code, or with `do=end` ends the present one."""
     course = course_of_instructor_or_404(request, course_slug)
+    if request.method == "GET":
+        return _to_people(course)
     if request.POST.get("do") == "end":
         end_code(course)
         messages.success(request, _("The enrolment code is dead. Who is in the course stays."))
@@ -104,6 +110,11 @@ def code(request: HttpRequest, course_slug: str) -> HttpResponse:
         return render(request, "labs/people.html", _people_context(course, code_form=form), status=422)
     draw_code(course, form.cleaned_data["days"])
     messages.success(request, _("There is a new enrolment code. The one before it is dead."))
+    return redirect("people", course.slug)
+
+
+def _to_people(course: Course) -> HttpResponse:
+    """These pages answer a form; whoever comes to their address by a reload or another language begins again."""
     return redirect("people", course.slug)
 
 

@@ -221,6 +221,13 @@ def test_a_printed_link_sets_a_password_once(course: Course, at_member: Client, 
     assert links_of(at_member, course) == [], "who has a password needs none"
 
 
+@pytest.mark.parametrize("name", ["roster", "join-code", "login-links"])
+def test_an_answer_to_a_form_cannot_be_reloaded(name: str, course: Course, at_member: Client) -> None:
+    answer = at_member.get(at(name, course))
+    assert (answer.status_code, answer["Location"]) == (302, at("people", course))
+    assert not Course.objects.exclude(join_code="").exists()
+
+
 def test_a_link_to_the_account_of_others_is_not_made(
     course: Course, owner: User, outsider: User, at_member: Client
 ) -> None:
