@@ -141,9 +141,11 @@ def end_paused(attempt: Attempt) -> None:
     with transaction.atomic():
         Round.objects.filter(pk=round_.pk, accepted_run=None).update(accepted_run=run)
         if round_.number < len(step.rounds):
-            move(attempt, State.QUEUED, State.OPEN)
+            ended = move(attempt, State.QUEUED, State.OPEN)
         else:
-            close_graded(attempt, State.QUEUED, step, grade_now(attempt, step, seen_of(attempt)))
+            ended = close_graded(attempt, State.QUEUED, step, grade_now(attempt, step, seen_of(attempt)))
+        if not ended:  # a worker has claimed it meanwhile: its run is the one that may count
+            transaction.set_rollback(True)
 
 
 def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:

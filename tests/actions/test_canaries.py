@@ -15,7 +15,7 @@ from labs.actions.canaries import claim_canaries, due, want_after_doubts
 from labs.actions.claim import claim_next
 from labs.actions.finish import endpoint_is, finish
 from labs.actions.pauses import paused_everywhere
-from labs.actions.sweep import sweep_once
+from labs.actions.sweep import end_paused, sweep_once
 from labs.measure.control import Control
 from labs.models import Attempt, CanaryRun, Endpoint, Lease, Run
 from labs.text import N_
@@ -303,6 +303,22 @@ def test_what_was_recorded_before_counts_as_proving_nothing(
     attempt.refresh_from_db()
     assert attempt.state == "open", "the next round waits for its answers"
     assert attempt.rounds.get().accepted_run == claim.run
+
+
+def test_what_is_claimed_while_the_sweep_looks_at_it_goes_on(
+    closed: Endpoint, post: Submit, kim: User
+) -> None:
+    attempt = post(kim)
+    claim = claim_next("w")
+    assert claim is not None
+    assert finish(claim, drive(text="sick"))
+    attempt.refresh_from_db()
+    Attempt.objects.update(not_before=None)
+    assert claim_next("other") is not None
+    end_paused(attempt)
+    attempt.refresh_from_db()
+    assert attempt.state == "running"
+    assert attempt.rounds.get().accepted_run is None
 
 
 def test_a_server_that_has_not_been_tried_closes_no_step(
