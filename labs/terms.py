@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from labs.models import Attempt, Course, Enrolment, Extension, GradeEvent, Role, StepRule
 from labs.rules.clock import days_on
-from labs.rules.score import counted
+from labs.rules.score import counted, shortest
 from labs.rules.window import Late, Window
 from labs.steps import all_steps
 from labs.steps.base import Step
@@ -129,7 +129,7 @@ def points_that_count(kind: str, points: int, late_percent: int, step: Step, wor
 
 def total(points: Iterable[Decimal | None]) -> Decimal:
     """A student's points in a course: on their own pages, in the gradebook, and in what it gives out."""
-    return sum((one for one in points if one is not None), Decimal(0))
+    return shortest(sum((one for one in points if one is not None), Decimal(0)))
 
 
 def _window(rule: StepRule) -> Window:

@@ -107,8 +107,10 @@ def _forgive(course: Course, steps: Iterable[str], user: User | None = None) -> 
         for attempt in late.filter(user=owner):
             standing = terms[course.pk, attempt.step].window.standing(attempt.submitted_at)
             if standing.is_accepted and standing.percent < attempt.late_percent:
-                Attempt.objects.filter(pk=attempt.pk).update(late_percent=standing.percent)
-                changed.setdefault(attempt.step, set()).add(owner.pk)
+                # Somebody may forgive more at the same time.
+                still = Attempt.objects.filter(pk=attempt.pk, late_percent__gt=standing.percent)
+                if still.update(late_percent=standing.percent):
+                    changed.setdefault(attempt.step, set()).add(owner.pk)
     for step_key, users in changed.items():
         grades = Grade.objects.filter(course=course, step=step_key, user__in=users)
         list(grades.select_for_update().values_list("pk"))  # without a join, see `locked_grade`

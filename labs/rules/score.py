@@ -18,6 +18,10 @@ def counted(points: int, late_percent: int, most: int, worth: int) -> Decimal:
     Rounded half up to hundredths, and whole where it is whole: Decimal("12"), Decimal("13.5").
     """
     exact = Decimal(weight(points, late_percent) * worth) / (100 * most)
-    rounded = exact.quantize(HUNDREDTH, ROUND_HALF_UP)
-    whole = rounded.to_integral_value()
-    return whole if rounded == whole else rounded.normalize()
+    return shortest(exact.quantize(HUNDREDTH, ROUND_HALF_UP))
+
+
+def shortest(points: Decimal) -> Decimal:
+    """The same number, written without zeros that say nothing: '14' and not '14.0'."""
+    whole = points.to_integral_value()
+    return whole if points == whole else points.normalize()

@@ -6,6 +6,7 @@ import dataclasses
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,9 +24,9 @@ from labs.actions.submit import submit
 from labs.grading.checks import Check, Verdict
 from labs.models import Attempt, Course, Endpoint, Enrolment, Extension, Grade, Role, State, StepRule
 from labs.rules.clock import instant
-from labs.rules.window import Late
+from labs.rules.window import Late, Standing, Window
 from labs.steps.base import Seen
-from labs.terms import counted_points, rules_in_force, terms_for, worth_of
+from labs.terms import counted_points, rules_in_force, terms_for, total, worth_of
 from tests.actions.conftest import Submit
 from tests.actions.rows import claim, fresh
 from tests.actions.toy import ToyRound, ToyStep, drive
@@ -279,6 +280,33 @@ def test_a_later_due_time_for_all_takes_penalties_off_and_repoints(
     rule(late=Late.REDUCED, late_percent_a_day=60, due_at=DUE + 2 * DAY)
     assert Grade.objects.select_related("event").get().event.attempt_id == second.pk
     assert counts(kim, course, toy_step) == "10"
+
+
+def test_who_forgives_more_at_the_same_moment_is_not_undone(
+    kim: User, run: Ran, rule: Rule, at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule(late=Late.REDUCED, late_percent_a_day=60)
+    at(DUE + DAY)
+    late = run(kim, "right", "right", percent=60)
+    standing = Window.standing
+
+    def while_another_forgives_all(self: Window, moment: datetime) -> Standing:
+        Attempt.objects.filter(pk=late.pk).update(late_percent=0)
+        return standing(self, moment)
+
+    monkeypatch.setattr(Window, "standing", while_another_forgives_all)
+    rule(late=Late.REDUCED, late_percent_a_day=30)
+    assert fresh(late).late_percent == 0
+
+
+def test_a_sum_is_written_as_short_as_its_parts() -> None:
+    assert [
+        str(total(map(Decimal, parts))) for parts in (("13.5", "0.5"), ("0.25", "0.5"), ("10", "20"))
+    ] == [
+        "14",
+        "0.75",
+        "30",
+    ]
 
 
 def test_the_newest_extension_counts_and_all_stay(
