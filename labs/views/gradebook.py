@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from labs.gradebook import FILTERS, Cell, Gradebook, Line, chosen, gradebook_of, ordered
 from labs.models import Course
+from labs.rules.clock import local_of
 from labs.tables.write import CSV_TYPE, XLSX_TYPE, csv_file, xlsx_file
 from labs.tables.write import Cell as TableCell
 from labs.text import N_, Text
@@ -160,7 +161,7 @@ def _heads(book: Gradebook, asked: Asked) -> Iterator[Head]:
 
 
 def _file(course: Course, ending: str, data: bytes, content_type: str) -> HttpResponse:
-    name = f"{course.slug}-grades-{timezone.now():%Y-%m-%d}.{ending}"
+    name = f"{course.slug}-grades-{local_of(timezone.now(), course.zone):%Y-%m-%d}.{ending}"
     response = HttpResponse(data, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -244,3 +244,14 @@ def test_instructors_have_no_line(course: Course, member: User, owner: User) -> 
     book: Gradebook = gradebook_of(course)
     assert [line.user for line in book.lines] == [owner]
     assert Enrolment.objects.get(user=member).role == Role.INSTRUCTOR
+
+
+@pytest.mark.parametrize(("zone", "day"), [("Asia/Seoul", "2026-12-01"), ("America/New_York", "2026-11-30")])
+def test_a_file_bears_the_day_of_the_course(
+    zone: str, day: str, course: Course, at_member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Course.objects.update(zone=zone)
+    in_the_evening = datetime(2026, 11, 30, 20, 0, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: in_the_evening)
+    for name in ("gradebook-csv", "gradebook-xlsx"):
+        assert f"-grades-{day}." in at_member.get(where(course, name))["Content-Disposition"]
