@@ -14,6 +14,7 @@ from labs.access import may_see
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
+from labs.rules.window import Door
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step, StepForm
 from labs.terms import terms_of
@@ -47,7 +48,7 @@ def step_context(
         "shown": shown,
         "past": past,
         "due": due,
-        "form": form or (None if due.is_shut and sheet.attempt is None else _form(sheet, shown)),
+        "form": _kept_form(sheet, due, form) or _form(sheet, shown, due),
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
         "paused": paused_everywhere(step),
@@ -90,7 +91,14 @@ def _shown(
     return ShownAttempt(latest, sheet.step, tries, seen=seen, hides_scores=hides_scores)
 
 
-def _form(sheet: Sheet, shown: ShownAttempt | None) -> StepForm | None:
+def _kept_form(sheet: Sheet, due: ShownTerms, form: StepForm | None) -> StepForm | None:
+    """A refused form comes back with its answers, but never before the step opens: it shows what is asked."""
+    return None if due.door is Door.EARLY and sheet.attempt is None else form
+
+
+def _form(sheet: Sheet, shown: ShownAttempt | None, due: ShownTerms) -> StepForm | None:
+    if due.is_shut and sheet.attempt is None:
+        return None
     if sheet.round is None or sheet.waits_for or (sheet.attempt is None and sheet.attempts_left == 0):
         return None
     form = sheet.form()

@@ -105,7 +105,20 @@ def test_not_open_yet(course: Course, at_owner: Client, at_member: Client) -> No
     page = step_page(at_owner, course)
     assert "Opens" in page and written(row.opens_at, ZONE) in page
     assert 'name="submit_key"' not in page
+    fields = {"round": "guess", "submit_key": str(uuid.uuid4())}
+    refused = at_owner.post(reverse("step", args=[course.slug, STEP]), fields)
+    assert f"This step opens at {written(row.opens_at, ZONE)}" in refused.content.decode()
+    assert 'name="submit_key"' not in refused.content.decode(), "nor does a post show what is asked"
     assert 'name="submit_key"' in step_page(at_member, course), "who teaches tries it before"
+
+
+def test_files_are_handed_out_from_the_opening_on(course: Course, at_owner: Client) -> None:
+    row = rule(course, 3 * DAY, opens_at=timezone.now() + DAY)
+    StepRule.objects.update(step="read-sse")
+    where = reverse("step-file", args=[course.slug, "read-sse", "streams.json"])
+    assert at_owner.get(where).status_code == 404
+    StepRule.objects.filter(pk=row.pk).update(opens_at=timezone.now())
+    assert at_owner.get(where).status_code == 200
 
 
 def test_a_round_that_was_begun_goes_on_after_the_end(owner: User, course: Course, at_owner: Client) -> None:
