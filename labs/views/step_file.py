@@ -19,7 +19,7 @@ from labs.views.guard import course_or_404, step_or_404, who
 @never_cache
 @require_safe
 def step_file(request: HttpRequest, course_slug: str, step_key: str, name: str) -> HttpResponse:
-    """A file of the round that waits for the student; 404 where there is none of that name, and before the step opens."""
+    """A file of the round that waits for the student; 404 where none has that name, and before the step opens."""
     sheet = sheet_for(who(request), course_or_404(request, course_slug), step_or_404(step_key))
     text = sheet.round.files(sheet.challenge, sheet.seen).get(name) if sheet.round is not None else None
     if text is None or sheet.terms.window.standing(timezone.now()).door is Door.EARLY:

@@ -84,6 +84,7 @@ def _due() -> dict[str, str]:
         "due.minutes": _("%(minutes)s min left"),
         "due.seconds": _("%(minutes)s min %(seconds)s s left"),
         "due.passed": _("The due time has passed. Reload the page to see what running now costs."),
+        "due.last_minute": _("One minute until this step is due."),
         "due.spoken": _("%(minutes)s minutes until this step is due."),
     }
 

@@ -51,7 +51,7 @@ function tick() {
   const spoken = SPOKEN.find((minutes) => ms <= minutes * MINUTE && before > minutes * MINUTE);
   if (before !== Infinity) {
     if (ms <= 0 && before > 0) announce(say("due.passed"));
-    else if (spoken) announce(say("due.spoken", { minutes: spoken }));
+    else if (spoken) announce(spoken === 1 ? say("due.last_minute") : say("due.spoken", { minutes: spoken }));
   }
   before = ms;
 }

@@ -89,7 +89,7 @@ def test_both_clocks_and_a_countdown_that_speaks_three_times(teacher: Page, read
     assert reader.evaluate("window.spoken") == [
         "60 minutes until this step is due.",
         "10 minutes until this step is due.",
-        "1 minutes until this step is due.",
+        "One minute until this step is due.",
         "The due time has passed. Reload the page to see what running now costs.",
     ]
 
