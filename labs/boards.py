@@ -122,9 +122,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`columns` in the order of the board's rules. `attempt` leads an instructor to the evidence; "" for the class."""
+    """`who` is the name for the class; instructors get the `user`. `columns` in the order of the board's rules.
+    `attempt` leads an instructor to the evidence; "" for the class."""
 
     who: str
+    user: User | None
     place: Place
     columns: Sequence[float | int | None]
     attempt: str
@@ -233,13 +235,18 @@ def _rows(
         is_hidden = own is not None and own.is_hidden
         if place.user_id not in taking_part or (is_hidden and audience == "class"):
             continue
-        if audience == "staff":
-            user = users[place.user_id]
-            who = user.get_full_name() or user.get_username()
-        else:
-            who = own.name if own is not None and own.name else code_name(course_id, place.user_id)
+        who = own.name if own is not None and own.name else code_name(course_id, place.user_id)
         columns = [place.detail.get(key) for key in rules.columns]
-        rows.append(Row(who, place, columns, place.attempt if audience == "staff" else "", is_hidden))
+        rows.append(
+            Row(
+                who,
+                users.get(place.user_id),
+                place,
+                columns,
+                place.attempt if audience == "staff" else "",
+                is_hidden,
+            )
+        )
     return rows
 
 
