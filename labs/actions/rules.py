@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -17,7 +19,7 @@ from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, Step
 from labs.rules.clock import SkippedTime, add_days
 from labs.steps import all_steps
 from labs.steps.base import Step
-from labs.terms import rules_in_force, terms_of
+from labs.terms import rules_in_force, terms
 from labs.text import N_
 
 LONGEST_WHY = 500
@@ -101,16 +103,22 @@ def _forgive(course: Course, steps: Iterable[str], user: User | None = None) -> 
     late = Attempt.objects.filter(course=course, step__in=list(steps), late_percent__gt=0)
     if user is not None:
         late = late.filter(user=user)
-    changed: dict[str, set[int]] = {}
-    for owner in User.objects.filter(pk__in=late.values("user")):
-        terms = terms_of(owner, [course])
-        for attempt in late.filter(user=owner):
-            standing = terms[course.pk, attempt.step].window.standing(attempt.submitted_at)
-            if standing.is_accepted and standing.percent < attempt.late_percent:
-                # Somebody may forgive more at the same time.
-                still = Attempt.objects.filter(pk=attempt.pk, late_percent__gt=standing.percent)
-                if still.update(late_percent=standing.percent):
-                    changed.setdefault(attempt.step, set()).add(owner.pk)
+    given: dict[int, list[Extension]] = defaultdict(list)
+    for row in Extension.objects.filter(course=course, user__in=late.values("user")).order_by("-pk"):
+        given[row.user_id].append(row)
+    rules = rules_in_force([course])
+    fallen: dict[int, list[UUID]] = defaultdict(list)
+    changed: dict[str, set[int]] = defaultdict(set)
+    for attempt in late:
+        step = all_steps()[attempt.step]
+        window = terms(course, step, rules.get((course.pk, step.key)), given[attempt.user_id]).window
+        standing = window.standing(attempt.submitted_at)
+        if standing.is_accepted and standing.percent < attempt.late_percent:
+            fallen[standing.percent].append(attempt.pk)
+            changed[attempt.step].add(attempt.user_id)
+    for percent, ids in fallen.items():
+        # Somebody may forgive more at the same time.
+        Attempt.objects.filter(pk__in=ids, late_percent__gt=percent).update(late_percent=percent)
     for step_key, users in changed.items():
         grades = Grade.objects.filter(course=course, step=step_key, user__in=users)
         list(grades.select_for_update().values_list("pk"))  # without a join, see `locked_grade`

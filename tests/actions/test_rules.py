@@ -11,6 +11,7 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from labs.actions.cancel import cancel
 from labs.actions.errors import Refused
@@ -461,3 +462,24 @@ def test_a_stop_is_no_fault(kim: User, post: Submit, rule: Rule, at: At, token_s
     at(DUE + timedelta(hours=1))
     with pytest.raises(Refused, match="closed at"):
         post(kim)
+
+
+def test_many_late_attempts_are_judged_anew_in_few_queries(
+    rule: Rule, course: Course, toy_step: ToyStep, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    rule(late=Late.REDUCED, late_percent_a_day=10)
+    for number in range(30):
+        Attempt.objects.create(
+            course=course,
+            user=User.objects.create_user(f"s{number}"),
+            step=toy_step.key,
+            step_version=1,
+            seed_number=0,
+            state=State.GRADED,
+            changed_at=DUE,
+            submitted_at=DUE + timedelta(hours=1),
+            late_percent=10,
+        )
+    with django_assert_max_num_queries(20):
+        rule(late=Late.REDUCED, late_percent_a_day=10, due_at=DUE + DAY)
+    assert not Attempt.objects.filter(late_percent__gt=0).exists()
