@@ -12,7 +12,6 @@ from labs.models import Course, Enrolment, FrameStore, Grade, State
 from labs.steps import all_steps
 from tests.views.rows import attempt_in
 
-
 # Steps with a rule that reads what came off the wire.
 READ_FRAMES = {"voice-turn"}
 
