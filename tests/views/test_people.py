@@ -18,6 +18,7 @@ from tests.views.pages import Page
 from tests.views.rows import attempt_in
 
 LIST = "이메일,이름\nkim@example.com,김뷁\n"
+BROKEN_LINES = '이메일,이름\rkim@example.com,"김\r뷁"\r'
 
 
 def at(name: str, course: Course) -> str:
@@ -32,7 +33,8 @@ def preview(client: Client, course: Course, data: bytes) -> str:
 
 def hidden(page: str) -> dict[str, str]:
     found = re.findall(r'<input type="hidden" name="(people|digest)" value="([^"]*)"', page)
-    return {name: html.unescape(value) for name, value in found}
+    # As a browser sends it: every line end as CRLF.
+    return {name: re.sub("\r\n|\r|\n", "\r\n", html.unescape(value)) for name, value in found}
 
 
 @pytest.mark.parametrize("name", ["people", "roster", "join-code", "login-links", "bring-back"])
@@ -66,6 +68,12 @@ def test_a_file_is_previewed_with_its_encoding_then_applied(
     kim = User.objects.get(username="kim@example.com")
     assert kim.first_name == "김뷁" and Enrolment.objects.get(user=kim, course=course).role == Role.STUDENT
     assert Enrolment.objects.get(user=owner).left_at is not None
+
+
+def test_a_list_survives_the_way_through_a_browser(course: Course, at_member: Client) -> None:
+    page = preview(at_member, course, BROKEN_LINES.encode("utf-16"))
+    assert at_member.post(at("roster", course), hidden(page) | {"do": "apply"}).status_code == 302
+    assert User.objects.get(username="kim@example.com").first_name == "김 뷁"
 
 
 def test_who_was_dropped_finds_nothing_at_once_and_is_taken_in_again(
