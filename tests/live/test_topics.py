@@ -204,3 +204,30 @@ def test_a_fault_of_ours_costs_one_batch_and_not_the_thread(
     assert topic.flush(10)
     assert ids(valkey, attempt_id) == ["1-2"]
     assert "could not be written" in caplog.text
+
+
+def test_a_forked_worker_publishes_run_after_run_on_one_connection(valkey: Valkey) -> None:
+    """D9: one prefork process, three tasks in a row, ten messages each."""
+    runs = [uuid4() for _ in range(3)]
+    script = f"""
+import os, sys, uuid
+from labs.live.topics import Publisher
+from labs.live.redis_writer import connect
+publisher = Publisher({valkey.url!r})
+if (pid := os.fork()) == 0:
+    redis = connect({valkey.url!r})
+    counts = set()
+    for attempt in {[str(run) for run in runs]!r}:
+        topic = publisher.topic(uuid.UUID(attempt), 1)
+        for number in range(9):
+            topic.put("tokens", {{"text": str(number)}})
+        assert topic.finish()
+        counts.add(redis.info("clients")["connected_clients"])
+    os._exit(0 if len(counts) == 1 else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, capture_output=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [ids(valkey, run) for run in runs] == [[f"1-{seq}" for seq in range(1, 11)]] * 3
