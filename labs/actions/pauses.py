@@ -13,6 +13,9 @@ UNTRIED = N_(
     "The model server is being checked before this step can run there. That takes less than a minute."
 )
 
+# One that rests comes back by itself, but with the canaries that it has: what is red there stays closed.
+ANSWERING = (Endpoint.State.UP, Endpoint.State.RESTING)
+
 
 def green(endpoint: Endpoint) -> set[str]:
     return {name for name, found in endpoint.canaries.items() if found["green"]}
@@ -35,10 +38,10 @@ def why_paused(endpoint: Endpoint, step: Step) -> Text | None:
 
 
 def closed_steps(here: Sequence[Endpoint] | None = None) -> list[str]:
-    """Keys of the steps that every server that is up (`here`) has been tried for and may not run. Empty where none is
-    up, or one has not been tried yet."""
+    """Keys of the steps that every server that answers (`here`) has been tried for and may not run. Empty where none
+    answers, or one has not been tried yet."""
     if here is None:
-        here = list(Endpoint.objects.filter(state=Endpoint.State.UP))
+        here = list(Endpoint.objects.filter(state__in=ANSWERING))
     if not here or not all(endpoint.canaries for endpoint in here):
         return []
     closed = set.intersection(*(set(paused_steps(endpoint)) for endpoint in here))
@@ -46,10 +49,10 @@ def closed_steps(here: Sequence[Endpoint] | None = None) -> list[str]:
 
 
 def paused_everywhere(step: Step) -> Text | None:
-    """Why no server that is up may run this step; None where one may, or will be tried, or where none is up."""
+    """Why no server that answers may run this step; None where one may, or will be tried, or where none answers."""
     if not step.needs:
         return None
-    here = Endpoint.objects.filter(state=Endpoint.State.UP).order_by("pk")
+    here = Endpoint.objects.filter(state__in=ANSWERING).order_by("pk")
     reasons = [why_paused(endpoint, step) for endpoint in here]
     if not reasons or None in reasons or UNTRIED in reasons:
         return None

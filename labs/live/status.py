@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
 
-from labs.actions.pauses import closed_steps
+from labs.actions.pauses import ANSWERING, closed_steps
 from labs.live.waiting import Pace, measured_pace, waits_s
 from labs.measure.plan import Plan
 from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
@@ -84,8 +84,9 @@ def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
         .values_list("pk", "state", "submit_key", "step")
     )
     cost_ms = _server_ms({key for _, _, key, _ in rows if key})
-    up = list(Endpoint.objects.filter(state=Endpoint.State.UP))
-    paused = closed_steps(up)
+    answering = list(Endpoint.objects.filter(state__in=ANSWERING))
+    up = [endpoint for endpoint in answering if endpoint.state == Endpoint.State.UP]
+    paused = closed_steps(answering)
     queued = [
         (pk, cost_ms.get(key, 0.0))
         for pk, state, key, step in rows

@@ -330,3 +330,18 @@ def test_a_server_that_has_not_been_tried_closes_no_step(
     sweep_once()
     attempt.refresh_from_db()
     assert attempt.state == "queued"
+
+
+def test_a_resting_server_that_is_red_closes_the_step_too(
+    closed: Endpoint, post: Submit, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.actions.sweep.wake", lambda task: True)
+    attempt = post(kim)
+    change(closed, state="resting", rest_until=timezone.now() + timedelta(hours=1))
+    Attempt.objects.update(changed_at=ago(61))
+    sweep_once()
+    attempt.refresh_from_db()
+    assert attempt.state == "queued", "it rests, but may run the step when it is back"
+    close_step(closed)
+    attempt.refresh_from_db()
+    assert attempt.reason == "step_paused"
