@@ -250,9 +250,9 @@ def test_without_redis_the_run_is_whole(
 def test_a_wake_up_that_comes_again_starts_no_second_run(
     kim: User, post: Submit, endpoint: Endpoint, llama: ScriptedLlama, settings: Settings
 ) -> None:
-    """E1: the run lasts three times its lease, and five wake-ups and the sweep come meanwhile."""
+    """E1: the run lasts twice as long as its lease, and five wake-ups and the sweep come meanwhile."""
     settings.LABHUB_LEASE_S = 0.5
-    llama.token_s = 0.2
+    llama.token_s = 0.15
     attempt = post(kim)
     first = Worker()
     wait_until(lambda: len(llama.chats) == 1)
