@@ -233,7 +233,7 @@ def test_emptying_a_busy_slot_waits_for_it(client: LlamaClient) -> None:
     n = len(client.prompt_tokens(messages(text)))
     with client.chat(body(text, max_tokens=20), LIMITS) as held:
         read_tokens(held, 1)
-        assert client.post_object("/slots/0?action=erase", {})["n_erased"] == n + 19
+        assert client.post_object("/slots/0?action=erase", {}, limit_s=60)["n_erased"] == n + 19
         list(held)
     assert held.end == "done"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import selectors
 import time
@@ -18,6 +19,16 @@ from tests.fakellama.raw import send
 STREAMS, TOKENS = 30, 120
 OUTPUT_MS = 9.0
 PIECE = re.compile(rb'"predicted_n":(\d+)')
+
+
+def free_ports(count: int) -> int:
+    """The first of so many neighbours that nobody listens on, below those that the system hands out."""
+    for first in random.sample(range(20_000, 32_000, count), 50):
+        try:
+            return [free_port(port=first + i) for i in range(count)][0]
+        except OSError:
+            continue
+    raise AssertionError("no free ports")
 
 
 def cpu_s(pid: int) -> float:
@@ -56,7 +67,7 @@ def test_thirty_streams(tmp_path: Path, as_servers: bool) -> None:
     flags = (
         ("--count", str(STREAMS)) if as_servers else ("--slots", str(STREAMS), "--ctx", str(STREAMS * 512))
     )
-    first = free_port()
+    first = free_ports(STREAMS) if as_servers else free_port()
     with FakeServer(tmp_path, *flags, port=first) as server:
         host = urlsplit(server.base_url).hostname
         urls = [f"http://{host}:{first + i if as_servers else first}" for i in range(STREAMS)]
