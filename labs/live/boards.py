@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 from channels.db import DatabaseSyncToAsync
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import Error as DatabaseError
 from django.utils import translation
 
@@ -22,7 +21,7 @@ from labs.access import may_see
 from labs.boards import BOARDS, Audience
 from labs.live.follower import Claim, message_of
 from labs.live.outbox import Message, Outbox, outbox_for
-from labs.live.rights import LOGGED_OUT, NOT_FOUND, ended
+from labs.live.rights import LOGGED_OUT, NOT_FOUND, ended, teaching
 from labs.models import BoardState, Course, Role
 
 log = logging.getLogger(__name__)
@@ -195,14 +194,4 @@ def _message(view: View) -> tuple[int, Message]:
 
 def _rights(claims: set[Claim]) -> tuple[dict[Claim, int], set[tuple[int, int]]]:
     """Claims that ended, and (user, course) of those who look as staff."""
-    users = User.objects.in_bulk({claim.user_id for claim in claims})
-    courses = Course.objects.in_bulk({claim.course_id for claim in claims})
-    pairs = {(claim.user_id, claim.course_id) for claim in claims}
-    staff = {
-        (user_id, course_id)
-        for user_id, course_id in pairs
-        if user_id in users
-        and course_id in courses
-        and may_see(users[user_id], courses[course_id]) is Role.INSTRUCTOR
-    }
-    return ended(claims), staff
+    return ended(claims), teaching(claims)

@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from labs.access import may_see
 from labs.live.follower import Claim
-from labs.live.rights import ended
+from labs.live.rights import ended, teaching
 from labs.models import Attempt, Course, Enrolment, Role
 from tests.live.sockets import Site
 
@@ -132,3 +133,34 @@ def test_any_number_of_sockets_is_checked_in_three_queries(
         assert ended(claims) == {}
     with django_assert_num_queries(3):
         assert ended(list(claims)[:1]) == {}
+
+
+def test_who_teaches_is_told_in_two_queries_and_as_pages_have_it(
+    course: Course,
+    owner: User,
+    teacher: User,
+    outsider: User,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    others = Course.objects.create(slug="other", title="Other")
+    gone = User.objects.create_user("gone")
+    Enrolment.objects.create(user=gone, course=course, role=Role.INSTRUCTOR, left_at=timezone.now())
+    Enrolment.objects.create(user=owner, course=others, role=Role.INSTRUCTOR)
+    staff = User.objects.create_user("staff", is_staff=True)
+    idle = User.objects.create_user("idle", is_staff=True, is_active=False)
+    people = (owner, teacher, outsider, gone, staff, idle)
+    claims = [Claim(user.pk, user.pk, where.pk, "x") for user in people for where in (course, others)]
+    with django_assert_num_queries(2):
+        found = teaching(claims)
+    assert found == {
+        (user.pk, where.pk)
+        for user in people
+        for where in (course, others)
+        if may_see(user, where) is Role.INSTRUCTOR
+    }
+    assert found == {
+        (teacher.pk, course.pk),
+        (owner.pk, others.pk),
+        (staff.pk, course.pk),
+        (staff.pk, others.pk),
+    }
