@@ -25,7 +25,7 @@ def free_ports(count: int) -> int:
     """The first of so many neighbours that nobody listens on, below those that the system hands out."""
     for first in random.sample(range(20_000, 32_000, count), 50):
         try:
-            return [free_port(port=first + i) for i in range(count)][0]
+            return min([free_port(port=first + i) for i in range(count)])
         except OSError:
             continue
     raise AssertionError("no free ports")
@@ -64,9 +64,8 @@ def read_all(urls: list[str]) -> list[bytes]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read from /proc")
 @pytest.mark.parametrize("as_servers", [False, True], ids=["slots of one server", "servers of one process"])
 def test_thirty_streams(tmp_path: Path, as_servers: bool) -> None:
-    flags = (
-        ("--count", str(STREAMS)) if as_servers else ("--slots", str(STREAMS), "--ctx", str(STREAMS * 512))
-    )
+    many = ("--count", str(STREAMS)) if as_servers else ("--slots", str(STREAMS), "--ctx", str(STREAMS * 512))
+    flags = (*many, "--prompt-ms", "0.5", "--output-ms", str(OUTPUT_MS))
     first = free_ports(STREAMS) if as_servers else free_port()
     with FakeServer(tmp_path, *flags, port=first) as server:
         host = urlsplit(server.base_url).hostname
