@@ -151,3 +151,22 @@ def test_everything_that_changes_a_board_moves_its_version(course: Course, peopl
         change()
         seen.append(version())
     assert seen == sorted(set(seen))
+
+
+def test_twelve_students_with_five_ties_stand_once_each_and_always_alike(course: Course) -> None:
+    """F3: seven are faster; five are equal as shown, one by the noise of a float; two had other attempts."""
+    values = [101.0 + n for n in range(7)] + [250.0, 250.00001, 249.96, 250.04, 250.0]
+    students = [student(course, f"s{n:02}") for n in range(12)]
+    for user, value in zip(students, values, strict=True):
+        scored(course, user, "voice", value)
+    scored(course, students[0], "voice", 900.0, seed_number=1)
+    scored(course, students[11], "voice", 251.0, seed_number=1)
+    seen = stands(course, "voice")
+    assert [rank for rank, _, _ in seen] == [1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8]
+    assert sorted(name for _, name, _ in seen) == [f"S{n:02}" for n in range(12)], (
+        "nobody twice, nobody missing"
+    )
+    assert {round(value, 1) for _, _, value in seen[7:]} == {250.0}, "what is shown is what ranks"
+    assert [stands(course, "voice") for _ in range(3)] == [seen] * 3
+    of_class = board_for(course, "voice", "class").rows
+    assert [row.place.rank for row in of_class] == [rank for rank, _, _ in seen]

@@ -51,13 +51,14 @@ def of_an_attempt() -> list[str]:
 
 
 def address(name: str, course: Course, attempt_id: uuid.UUID) -> str:
-    known = {"course_slug": course.slug, "step_key": STEP, "attempt_id": attempt_id, "run": 1, "key": "cold"}
+    known = {"course_slug": course.slug, "step_key": STEP, "attempt_id": attempt_id, "run": 1}
+    known |= {"key": "cold", "regrade_id": 1, "name": "x"}
     route = next(str(pattern.pattern) for pattern in urlpatterns if pattern.name == name)
     return reverse(name, kwargs={word: value for word, value in known.items() if f":{word}>" in route})
 
 
 def both(client: Client, path: str) -> list[HttpResponse]:
-    return [client.get(path), client.post(path, {"points": "1", "comment": "x"})]
+    return [client.get(path, follow=True), client.post(path, {"points": "1", "comment": "x"})]
 
 
 @pytest.mark.parametrize("name", of_an_attempt())
@@ -80,14 +81,34 @@ def test_g5_another_students_attempt_is_as_good_as_none(
     assert Attempt.objects.values().get(pk=attempt.pk) == before
 
 
-@pytest.mark.parametrize("name", ["regrades", "regrade-step", "rerun"])
-@pytest.mark.parametrize("person", ["at_classmate", "at_foreign_instructor"])
-def test_g5_a_class_is_its_own_instructors(
-    name: str, person: str, request: pytest.FixtureRequest, course: Course
+def of_a_course() -> list[str]:
+    """Every address that names a course and no attempt."""
+    routes = {str(pattern.name): str(pattern.pattern) for pattern in urlpatterns}
+    return sorted(
+        name for name, route in routes.items() if "course_slug" in route and "attempt_id" not in route
+    )
+
+
+@pytest.mark.parametrize("name", of_a_course())
+def test_g5_another_class_is_as_good_as_none(
+    name: str, course: Course, at_foreign_instructor: Client
 ) -> None:
-    client: Client = request.getfixturevalue(person)
-    arguments = [course.slug] if name == "regrades" else [course.slug, STEP]
-    assert {answer.status_code for answer in both(client, reverse(name, args=arguments))} <= {404, 405}
+    """The instructor of class Y at every address of class X, and at those of a class that does not exist."""
+    nowhere = Course(slug="vacuum")
+    found = [both(at_foreign_instructor, address(name, where, uuid.uuid4())) for where in (course, nowhere)]
+    for there, gone in zip(*found, strict=True):
+        assert there.status_code == gone.status_code
+        assert there.status_code in {404, 405}
+
+
+@pytest.mark.parametrize(
+    "name", ["gradebook", "gradebook-csv", "people", "regrades", "regrade-step", "rerun", "rules"]
+)
+def test_g5_what_is_the_instructors_is_not_the_students(
+    name: str, course: Course, at_classmate: Client
+) -> None:
+    answers = both(at_classmate, address(name, course, uuid.uuid4()))
+    assert {answer.status_code for answer in answers} <= {404, 405}
 
 
 def test_g5_who_one_is_comes_from_the_session_alone(
