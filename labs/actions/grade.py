@@ -69,8 +69,12 @@ def record_grade(
     # An extension may have taken the penalty off since this attempt was read.
     attempt.refresh_from_db(fields=["late_percent"])
     if grade is None:
-        Grade.objects.create(**whose, event=event)
-    elif grade.is_overridden:
+        grade, is_first = Grade.objects.get_or_create(**whose, defaults={"event": event})
+        # An instructor's points or a regrade may have come first in this moment; a run must not fail by that.
+        grade = grade if is_first else locked_grade(attempt)
+    if grade is None or grade.event_id == event.pk:
+        return event
+    if grade.is_overridden:
         # The override stays what counts; beneath it the best is kept for the day it ends.
         if grade.automatic is None or event.weight > grade.automatic.weight:
             Grade.objects.filter(pk=grade.pk).update(automatic=event)

@@ -11,10 +11,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from labs.actions import grade as grading
 from labs.actions.claim import claim_next, extend
 from labs.actions.finish import finish, put_back
 from labs.actions.sweep import end_lost
 from labs.models import (
+    Attempt,
     AttemptCount,
     Endpoint,
     Grade,
@@ -188,6 +190,34 @@ def test_what_no_database_can_hold_is_replaced(kim: User, post: Submit) -> None:
     post(kim)
     assert finish(claim(), drive(text="a\x00b\ud800c"))
     assert StoredRecording.objects.get().data["figures"]["text"] == "a\ufffdb\ufffdc"
+
+
+def test_an_instructors_points_that_come_first_in_this_moment_cost_no_run(
+    kim: User, lee: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(kim, "one")
+    finish(claim(), drive(text="right"))
+    attempt = post(kim, "two")
+    locked = grading.locked_grade
+    looked = []
+
+    def none_yet(of: Attempt) -> Grade | None:
+        looked.append(of)
+        if len(looked) > 1:
+            return locked(of)
+        given = GradeEvent.objects.create(
+            attempt=of, kind=GradeEvent.Kind.OVERRIDE, step_version=1, points=1, checks=[], by=lee
+        )
+        Grade.objects.create(course=of.course, user=of.user, step=of.step, event=given)
+        return None
+
+    monkeypatch.setattr(grading, "locked_grade", none_yet)
+    assert finish(claim(), drive(text="right"))
+    assert fresh(attempt).state == State.GRADED
+    grade = Grade.objects.get()
+    assert grade.is_overridden
+    assert grade.automatic is not None
+    assert grade.automatic.points == 10
 
 
 def test_put_back_is_uncounted(kim: User, post: Submit) -> None:
