@@ -41,15 +41,19 @@ def panel_of(html: str) -> dict[str, str]:
 
 
 class OpenPage:
-    """`cookie` is the session. `wait` gives the state that the page showed at its end."""
+    """`cookie` is the session. `wait` gives the state that the page showed at its end.
 
-    def __init__(self, url: str, cookie: str, panel: Mapping[str, str]) -> None:
+    `no_socket`: behind a proxy that lets no websocket through; such a page only ever polls.
+    """
+
+    def __init__(self, url: str, cookie: str, panel: Mapping[str, str], no_socket: bool = False) -> None:
         self.attempt = UUID(panel["attempt"])
         self.problems: list[str] = []
         self.reconnects = 0
         self.polls = 0
         self.resets = 0
-        self._url, self._panel = url, panel
+        self.was_live = panel["live"] == "yes"
+        self._url, self._panel, self._no_socket = url, panel, no_socket
         self._headers = {"Cookie": cookie}
         self._http = httpx.Client(base_url=url, timeout=SILENCE_S, headers=self._headers)
         self._lock = threading.Lock()
@@ -59,13 +63,18 @@ class OpenPage:
         self._polling = threading.Event()
         self._over = threading.Event()
         self._final = threading.Event()
-        self._state = panel["state"] if panel["live"] != "yes" else ""
+        self._state = "" if self.was_live else panel["state"]
         if self._state:
             self._over.set()
             self._final.set()
         else:
             for loop in (self._hold_socket, self._poll, self._end):
                 threading.Thread(target=loop, daemon=True).start()
+
+    @property
+    def is_open(self) -> bool:
+        """It follows an attempt."""
+        return not self._over.is_set()
 
     def wait(self, limit_s: float) -> str:
         """ "" where it did not come to an end in time."""
@@ -96,6 +105,8 @@ class OpenPage:
 
     def _one_socket(self) -> int:
         """The close code, 0 where there was none."""
+        if self._no_socket:
+            raise ConnectionRefusedError
         after = self._last
         address = self._url.replace("http", "ws", 1) + f"{self._panel['socket']}?after={after}"
         socket = connect(

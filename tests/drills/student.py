@@ -29,9 +29,12 @@ Found = TypeVar("Found")
 class Student(Player):
     """Runs in a thread of its own between `go` and `rest`. What it saw is read while it rests."""
 
-    def __init__(self, name: str, url: str, cookie: str, steps: Sequence[str], seed: int) -> None:
+    def __init__(
+        self, name: str, url: str, cookie: str, steps: Sequence[str], seed: int, no_socket: bool = False
+    ) -> None:
         super().__init__(name, url, cookie)
         self.url = url
+        self.no_socket = no_socket
         self.played: list[Played] = []
         self.submitted: dict[uuid.UUID, uuid.UUID] = {}  # submit key -> attempt
         self.pages: list[OpenPage] = []
@@ -53,6 +56,9 @@ class Student(Player):
     def rest(self) -> None:
         """After the round that is on its way."""
         self._rest.set()
+
+    def is_following(self) -> bool:
+        return not self.is_resting() and bool(self.pages) and self.pages[-1].is_open
 
     def is_resting(self) -> bool:
         return self._thread is None or not self._thread.is_alive()
@@ -160,7 +166,7 @@ class Student(Player):
 
     def _follow(self, step: str, attempt: uuid.UUID) -> str:
         """Opens the page as the redirect does, and waits for what it shows."""
-        page = OpenPage(self.url, self.http.headers["Cookie"], self._opened(step))
+        page = OpenPage(self.url, self.http.headers["Cookie"], self._opened(step), self.no_socket)
         self.pages.append(page)
         until = time.monotonic() + ROUND_LIMIT_S
         ended_at: float | None = None
