@@ -55,6 +55,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "labs.views.origin.remember_origin",
 ]
 
 ROOT_URLCONF = "labhub_voice.urls"

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from labs.actions import endpoint as verbs
+from labs.actions.audit import record_all
 from labs.actions.endpoint import checked_address, forget_findings
 from labs.llama.errors import BadAddress
 from labs.models import CanaryRun, Course, Endpoint, Enrolment, Pool
+from labs.models.audit import Verb
+
+
+class Audited(admin.ModelAdmin):
+    """Whatever is changed on these pages stands in the audit too, with the address that it came from."""
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _tell(Verb.ADDED, request, [obj], message)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _tell(Verb.CHANGED, request, [obj], message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        _tell(Verb.DELETED, request, queryset, [])
+        return super().log_deletions(request, queryset)
+
+
+def _tell(verb: Verb, request: HttpRequest, objects: Iterable[Any], message: Any) -> None:
+    """`message` is Django's list of what changed: names of fields and of rows, never a value."""
+    rows = [
+        (one if isinstance(one, User) else None, f"{one._meta.verbose_name} {one}", {"changes": message})
+        for one in objects
+    ]
+    record_all(verb, request.user, rows)
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AuditedUserAdmin(Audited, UserAdmin):
+    pass
 
 
 class EnrolmentInline(admin.TabularInline):
@@ -24,7 +62,7 @@ class EnrolmentInline(admin.TabularInline):
 
 
 @admin.register(Course)
-class CourseAdmin(admin.ModelAdmin):
+class CourseAdmin(Audited):
     list_display = ["title", "slug", "zone", "language"]
     inlines = [EnrolmentInline]
 
@@ -51,7 +89,7 @@ class EndpointForm(forms.ModelForm):
 
 
 @admin.register(Pool)
-class PoolAdmin(admin.ModelAdmin):
+class PoolAdmin(Audited):
     list_display = ["name", "fingerprint"]
     readonly_fields = ["fingerprint"]
 
@@ -67,7 +105,7 @@ class CanaryRunInline(admin.TabularInline):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(admin.ModelAdmin):
+class EndpointAdmin(Audited):
     form = EndpointForm
     inlines = [CanaryRunInline]
     actions = ["pause", "resume", "try_canaries", "accept"]
@@ -83,19 +121,20 @@ class EndpointAdmin(admin.ModelAdmin):
 
     @admin.action(description=_("Pause: what runs ends, nothing new begins"))
     def pause(self, request: HttpRequest, endpoints: QuerySet[Endpoint]) -> None:
-        self._say(request, verbs.pause(endpoints))
+        self._say(request, "pause", endpoints, verbs.pause(endpoints))
 
     @admin.action(description=_("Let back in, to be probed and tried anew"))
     def resume(self, request: HttpRequest, endpoints: QuerySet[Endpoint]) -> None:
-        self._say(request, verbs.resume(endpoints))
+        self._say(request, "resume", endpoints, verbs.resume(endpoints))
 
     @admin.action(description=_("Run the canaries as soon as it is free"))
     def try_canaries(self, request: HttpRequest, endpoints: QuerySet[Endpoint]) -> None:
-        self._say(request, verbs.try_canaries(endpoints))
+        self._say(request, "try_canaries", endpoints, verbs.try_canaries(endpoints))
 
     @admin.action(description=_("Accept its model and build as its pool's"))
     def accept(self, request: HttpRequest, endpoints: QuerySet[Endpoint]) -> None:
-        self._say(request, sum(verbs.accept(endpoint) for endpoint in endpoints))
+        self._say(request, "accept", endpoints, sum(verbs.accept(endpoint) for endpoint in endpoints))
 
-    def _say(self, request: HttpRequest, count: int) -> None:
+    def _say(self, request: HttpRequest, action: str, endpoints: QuerySet[Endpoint], count: int) -> None:
+        record_all(Verb.DONE, request.user, [(None, f"{action} {one}", {}) for one in endpoints])
         self.message_user(request, _("Done for %(count)s endpoints.") % {"count": count})

@@ -4,6 +4,7 @@ from django.urls import path
 
 from labs.views import (
     attempt,
+    audit,
     boards,
     class_now,
     gradebook,
@@ -36,6 +37,7 @@ urlpatterns = [
     path("courses/<slug:course_slug>/boards/<slug:key>/freeze", boards.freeze, name="board-freeze"),
     path("courses/<slug:course_slug>/boards/<slug:key>/projector", boards.projector, name="board-projector"),
     path("courses/<slug:course_slug>/now/", class_now.class_now, name="class-now"),
+    path("audit/", audit.audit, name="audit"),
     path("join/", join.join, name="join"),
     path("set-password/<uidb64>/<token>/", join.SetPassword.as_view(), name="set-password"),
     path("courses/<slug:course_slug>/people/", people.people, name="people"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from datetime import timedelta
 
@@ -11,11 +10,11 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from labs.actions.audit import record
 from labs.actions.errors import Refused
 from labs.models import Course, Enrolment, JoinTry
+from labs.models.audit import Verb
 from labs.text import N_
-
-log = logging.getLogger(__name__)
 
 # Without I, L, O, 0 and 1, which look like one another on a projector. Ten of these are 49 bits.
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -24,17 +23,21 @@ MOST_TRIES = 5
 WINDOW = timedelta(minutes=10)
 
 
-def draw_code(course: Course, days: int) -> str:
+def draw_code(course: Course, days: int, by: User) -> str:
     """A new code that holds for so many days. The one before it is dead at once."""
     code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
-    Course.objects.filter(pk=course.pk).update(
-        join_code=code, join_code_ends_at=timezone.now() + timedelta(days=days)
-    )
+    with transaction.atomic():
+        Course.objects.filter(pk=course.pk).update(
+            join_code=code, join_code_ends_at=timezone.now() + timedelta(days=days)
+        )
+        record(Verb.CODE_DRAWN, by, course=course, days=days)
     return code
 
 
-def end_code(course: Course) -> None:
-    Course.objects.filter(pk=course.pk).update(join_code="", join_code_ends_at=None)
+def end_code(course: Course, by: User) -> None:
+    with transaction.atomic():
+        Course.objects.filter(pk=course.pk).update(join_code="", join_code_ends_at=None)
+        record(Verb.CODE_ENDED, by, course=course)
 
 
 def shown(code: str) -> str:
@@ -70,7 +73,9 @@ def join(user: User, text: str) -> Course:
             raise Refused(
                 N_("No course has this code now. Codes change: ask your instructor for the present one.")
             )
-        enrolment, _is_new = Enrolment.objects.get_or_create(user=user, course=course)
+        enrolment, is_new = Enrolment.objects.get_or_create(user=user, course=course)
+        if is_new:
+            record(Verb.JOINED, user, course=course, whom=user)
         this.delete()
     if enrolment.left_at is not None:
         raise Refused(N_("You are marked as having left this course. Your instructor can take you in again."))

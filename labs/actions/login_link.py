@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,10 +11,10 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from labs.actions.audit import record_all
 from labs.actions.roster import not_own
 from labs.models import Course, Enrolment, Role
-
-log = logging.getLogger(__name__)
+from labs.models.audit import Verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,8 @@ def login_links(course: Course, by: User, user_ids: Iterable[int] | None = None)
         found = [enrolment for enrolment in students if not enrolment.user.has_usable_password()]
     others = not_own(by, [enrolment.user for enrolment in found])
     links = [LoginLink(e, None if e.user_id in others else _path(e.user)) for e in found]
-    made = [link.enrolment.user_id for link in links if link.path]
-    log.info("login links of %s by %s for %s", course.slug, by.pk, made)
+    made = [(link.enrolment.user, "", {}) for link in links if link.path]
+    record_all(Verb.LOGIN_LINK, by, made, course=course)
     return links
 
 

@@ -7,10 +7,12 @@ import hashlib
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from labs.actions.audit import record
 from labs.actions.errors import Refused
 from labs.actions.grade import locked_grade
 from labs.actions.storable import storable
 from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent
+from labs.models.audit import Verb
 from labs.steps.base import Step
 from labs.text import N_
 
@@ -36,6 +38,7 @@ def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) 
             )
         else:
             Grade.objects.filter(pk=grade.pk).update(event=event, automatic=grade.graded)
+        _tell(Verb.POINTS_GIVEN, attempt, by, event, grade.event.points if grade else None)
     return event
 
 
@@ -51,7 +54,22 @@ def clear_override(attempt: Attempt, step: Step, by: User, comment: str) -> Grad
             grade.delete()
         else:
             Grade.objects.filter(pk=grade.pk).update(event=grade.automatic, automatic=None)
+        _tell(Verb.POINTS_ENDED, attempt, by, event, grade.event.points)
     return event
+
+
+def _tell(verb: Verb, attempt: Attempt, by: User, event: GradeEvent, before: int | None) -> None:
+    record(
+        verb,
+        by,
+        course=attempt.course,
+        whom=attempt.user,
+        what=attempt.step,
+        attempt=str(attempt.pk),
+        before=before,
+        points=event.points,
+        comment=event.comment,
+    )
 
 
 def _event(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from labs.actions.audit import record, record_all
 from labs.models import Course, Enrolment, Role
+from labs.models.audit import Verb
 from labs.names import full_name
 from labs.roster import Listed, RefusedLine, Roster, tidy
 from labs.text import N_
-
-log = logging.getLogger(__name__)
 
 AT_ONCE = 400
 SEVERAL = N_("More than one account has this e-mail address or login. Ask an admin.")
@@ -51,6 +50,16 @@ class Correction:
     @property
     def old_name(self) -> str:
         return full_name(self.enrolment.user)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What changes, for the audit: 'old -> new' by field."""
+        fields = {
+            "name": (self.name, self.old_name),
+            "number": (self.number, self.enrolment.number),
+            "email": (self.email, self.enrolment.user.email),
+        }
+        return {key: f"{old} -> {new}" for key, (new, old) in fields.items() if new is not None}
 
     @property
     def is_empty(self) -> bool:
@@ -148,21 +157,21 @@ def apply(course: Course, roster: Roster, by: User, digest: str, *, let_go: bool
             change = plan(course, roster, by)
             if change.digest != digest:
                 raise Outdated(change)
-            _write(course, change, by, let_go=let_go)
+            _write(course, change, let_go=let_go)
+            _tell(course, change, by, let_go=let_go)
     except IntegrityError as error:  # somebody else made one of the accounts in this moment
         raise Outdated(plan(course, roster, by)) from error
-    log.info(
-        "roster of %s by %s: %s new, %s back, %s corrected, %s left",
-        *(course.slug, by.pk, len(change.new), len(change.back), len(change.corrected)),
-        len(change.leaving) if let_go else 0,
-    )
     return change
 
 
-def bring_back(course: Course, user_id: int) -> bool:
+def bring_back(course: Course, user_id: int, by: User) -> bool:
     """A student who was marked as having left takes part again, with all their work. False: there is no such one."""
     gone = Enrolment.objects.filter(course=course, user=user_id, role=Role.STUDENT, left_at__isnull=False)
-    return bool(gone.update(left_at=None))
+    with transaction.atomic():
+        if not gone.update(left_at=None):
+            return False
+        record(Verb.CAME_BACK, by, course=course, whom=User.objects.get(pk=user_id))
+    return True
 
 
 def not_own(by: User, users: Iterable[User]) -> set[int]:
@@ -238,7 +247,7 @@ def _correction(enrolment: Enrolment, listed: Listed, *, may_rename: bool) -> Co
     )
 
 
-def _write(course: Course, change: Change, by: User, *, let_go: bool) -> None:
+def _write(course: Course, change: Change, *, let_go: bool) -> None:
     made = User.objects.bulk_create(
         [
             User(
@@ -272,6 +281,19 @@ def _write(course: Course, change: Change, by: User, *, let_go: bool) -> None:
         for first in range(0, len(change.leaving), AT_ONCE):
             some = [enrolment.pk for enrolment in change.leaving[first : first + AT_ONCE]]
             Enrolment.objects.active().filter(pk__in=some, role=Role.STUDENT).update(left_at=timezone.now())
+
+
+def _tell(course: Course, change: Change, by: User, *, let_go: bool) -> None:
+    """The audit's rows, with what each was before."""
+    logins = [arrival.listed.username for arrival in change.new if arrival.user is None]
+    made = User.objects.in_bulk(logins, field_name="username")
+    new = [arrival.user or made[arrival.listed.username] for arrival in change.new]
+    record_all(Verb.ENROLLED, by, [(user, "", {}) for user in new], course=course)
+    record_all(Verb.CAME_BACK, by, [(arrival.user, "", {}) for arrival in change.back], course=course)
+    corrected = [(one.enrolment.user, "", one.told) for one in change.corrected]
+    record_all(Verb.CORRECTED, by, corrected, course=course)
+    if let_go:
+        record_all(Verb.LEFT, by, [(one.user, "", {}) for one in change.leaving], course=course)
 
 
 def _name_the_nameless(arrivals: Sequence[Arrival]) -> None:

@@ -12,6 +12,7 @@ from labs.models.attempt import (
     State,
     StoredRecording,
 )
+from labs.models.audit import AuditRow
 from labs.models.board import BoardEntry, BoardName, BoardState
 from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
@@ -25,6 +26,7 @@ __all__ = [
     "TERMINAL",
     "Attempt",
     "AttemptCount",
+    "AuditRow",
     "BoardEntry",
     "BoardName",
     "BoardState",

@@ -16,8 +16,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from labs.actions.audit import record
 from labs.actions.errors import Refused
 from labs.actions.join import join as join_course
+from labs.models.audit import Verb
 from labs.text import Text
 from labs.views.guard import who
 
@@ -60,5 +62,7 @@ class SetPassword(PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
+        response = super().form_valid(form)
+        record(Verb.PASSWORD_SET, form.user, whom=form.user)
         messages.success(self.request, _("Your password is set. Log in with it."))
-        return super().form_valid(form)
+        return response

@@ -67,7 +67,7 @@ def roster(request: HttpRequest, course_slug: str) -> HttpResponse:
 @require_POST
 def bring_back_one(request: HttpRequest, course_slug: str) -> HttpResponse:
     course = course_of_instructor_or_404(request, course_slug)
-    if not bring_back(course, _user_id(request)):
+    if not bring_back(course, _user_id(request), who(request)):
         raise Http404
     messages.success(request, _("This person takes part again, with all earlier work."))
     return redirect("people", course.slug)
@@ -102,13 +102,13 @@ def code(request: HttpRequest, course_slug: str) -> HttpResponse:
     if request.method == "GET":
         return _to_people(course)
     if request.POST.get("do") == "end":
-        end_code(course)
+        end_code(course, who(request))
         messages.success(request, _("The enrolment code is dead. Who is in the course stays."))
         return redirect("people", course.slug)
     form = CodeForm(request.POST)
     if not form.is_valid():
         return render(request, "labs/people.html", _people_context(course, code_form=form), status=422)
-    draw_code(course, form.cleaned_data["days"])
+    draw_code(course, form.cleaned_data["days"], who(request))
     messages.success(request, _("There is a new enrolment code. The one before it is dead."))
     return redirect("people", course.slug)
 

@@ -8,10 +8,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.functions import Now
 
+from labs.actions.audit import record
 from labs.actions.grade import point_at_best
 from labs.actions.regrade.build import CHUNK, build_chunk
 from labs.actions.regrade.report import digest_of
 from labs.models import AUTOMATIC, Grade, GradeEvent, RegradeRow, RegradeSet, StepLimits
+from labs.models.audit import Verb
 
 State = RegradeSet.State
 
@@ -40,6 +42,9 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
         regrade.rows.update(checks=None)
         point_at_best(regrade.course_id, regrade.step, held)
         RegradeSet.objects.filter(pk=regrade.pk).update(digest=digest_of(regrade))
+        record(
+            Verb.REGRADED, by, course=regrade.course, what=regrade.step, regrade=regrade.pk, why=regrade.why
+        )
     regrade.refresh_from_db()
     return True
 
