@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,14 @@ from django.contrib.auth.models import User
 
 from labs.actions.board import call_me, changed, enter, freeze, let_go_on
 from labs.actions.errors import Refused
+from labs.actions.finish import finish
 from labs.boards import BOARDS, Audience, board_for
 from labs.measure.recording import RunRecord, ServerFacts
-from labs.models import Attempt, BoardState, Course, Enrolment, State
-from labs.steps.base import Score
+from labs.models import Attempt, BoardEntry, BoardState, Course, Endpoint, Enrolment, Grade, State
+from labs.steps.base import Score, Seen
+from tests.actions.conftest import Submit
+from tests.actions.rows import claim
+from tests.actions.toy import ToyStep, drive
 
 SERVER = ServerFacts(build="b1", model="small.gguf", n_ctx=4096, slots=2)
 
@@ -170,3 +175,27 @@ def test_twelve_students_with_five_ties_stand_once_each_and_always_alike(course:
     assert [stands(course, "voice") for _ in range(3)] == [seen] * 3
     of_class = board_for(course, "voice", "class").rows
     assert [row.place.rank for row in of_class] == [rank for rank, _, _ in seen]
+
+
+@pytest.mark.parametrize(("breaks", "entered"), [(False, [(5.0, True)]), (True, [])])
+def test_grading_enters_a_whole_attempt_and_a_crash_of_its_scores_costs_no_grade(
+    breaks: bool,
+    entered: list[tuple[float, bool]],
+    endpoint: Endpoint,
+    kim: User,
+    post: Submit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def scores(self: ToyStep, seen: Seen) -> Iterator[Score]:
+        if breaks:
+            raise RuntimeError("the scores are broken")
+        yield Score("voice", 5.0, {"prompt_n": 3}, seen.run_of("two"))
+
+    monkeypatch.setattr(ToyStep, "scores", scores)
+    post(kim, "one")
+    assert finish(claim(), drive())
+    assert not BoardEntry.objects.exists(), "half an attempt has no score"
+    post(kim, "two")
+    assert finish(claim(), drive())
+    assert Grade.objects.get(user=kim).event.points == 10
+    assert list(BoardEntry.objects.values_list("value", "is_first")) == entered
