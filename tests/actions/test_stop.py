@@ -131,3 +131,21 @@ def test_stop_while_a_run_is_put_back_does_not_wait_for_another(kim: User, post:
     put_back(held)
     assert fresh(attempt).state == State.CANCELLED
     assert charged(kim) == 0
+
+
+def test_stop_after_a_grade_leaves_state_grade_and_cost(kim: User, post: Submit) -> None:
+    """E3d: what has ended never changes."""
+    attempt = post(kim)
+    finish(claim(), drive())
+    post(kim, "two")
+    finish(claim(), drive())
+    before = (fresh(attempt).state, fresh(attempt).version, attempt.grade_events.count(), charged(kim))
+    assert before[0] == State.GRADED
+    assert cancel(attempt).state == State.GRADED
+    assert (
+        fresh(attempt).state,
+        fresh(attempt).version,
+        attempt.grade_events.count(),
+        charged(kim),
+    ) == before
+    assert not fresh(attempt).cancel_requested
