@@ -11,11 +11,13 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from labs.actions.audit import record
 from labs.actions.board import changed as boards_changed
 from labs.actions.errors import Refused
 from labs.actions.grade import point_at_best
 from labs.actions.storable import storable
 from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, StepRule
+from labs.models.audit import Verb
 from labs.rules.clock import SkippedTime, add_days
 from labs.steps import all_steps
 from labs.steps.base import Step
@@ -44,6 +46,7 @@ def set_rule(rule: StepRule) -> StepRule:
     with transaction.atomic():
         rule.save(force_insert=True)
         _forgive(rule.course, [rule.step])
+        record(Verb.RULES_SET, rule.by, course=rule.course, what=rule.step, rule=rule.pk)
         boards_changed(rule.course_id)  # what is held back is not on them
     return rule
 
@@ -56,6 +59,7 @@ def release_scores(course: Course, step: Step, by: User) -> bool:
     rule.pk, rule.holds_scores, rule.release_at, rule.by = None, False, None, by
     with transaction.atomic():
         rule.save(force_insert=True)
+        record(Verb.RELEASED, by, course=course, what=step.key, rule=rule.pk)
         boards_changed(course.pk)
     return True
 
@@ -95,6 +99,7 @@ def extend(course: Course, user: User, step: Step | None, given: Given, why: str
             by=by,
         )
         _forgive(course, steps, user)
+        record(Verb.EXTENDED, by, course=course, whom=user, what=row.step, extension=row.pk, why=why)
     return row
 
 

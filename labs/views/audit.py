@@ -36,6 +36,9 @@ VERBS: Mapping[str, Text] = {
     Verb.POINTS_GIVEN: N_("points given"),
     Verb.POINTS_ENDED: N_("points by hand ended"),
     Verb.REGRADED: N_("regrade applied"),
+    Verb.RULES_SET: N_("rules set"),
+    Verb.RELEASED: N_("scores released"),
+    Verb.EXTENDED: N_("extension given"),
     Verb.ADDED: N_("added by an admin"),
     Verb.CHANGED: N_("changed by an admin"),
     Verb.DELETED: N_("deleted by an admin"),
@@ -64,7 +67,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     if before.isdecimal() and int(before) <= LARGEST_ID:
         rows = rows.filter(pk__lt=int(before))
     page = list(rows.select_related("course", "as_user")[: PAGE + 1])
-    shown = [Shown(row, say(VERBS[row.verb]), _details(row)) for row in page[:PAGE]]
+    shown = [Shown(row, say(VERBS.get(row.verb, row.verb)), _details(row)) for row in page[:PAGE]]
     older = {"q": words, "verb": verb, "before": str(shown[-1].row.pk)} if len(page) > PAGE else None
     context = {
         "rows": shown,

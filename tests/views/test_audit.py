@@ -10,9 +10,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from labs.actions.audit import Origin, coming_from, record
 from labs.actions.roster import apply, plan
-from labs.models import AuditRow, Course, Endpoint, Enrolment, Role, State
+from labs.actions.rules import Given, extend, release_scores, set_rule
+from labs.models import AuditRow, Course, Endpoint, Enrolment, Role, State, StepRule
 from labs.models.audit import Verb
 from labs.roster import read_roster
+from labs.steps import all_steps
 from tests.views.conftest import client_of
 from tests.views.rows import STEP, attempt_in
 
@@ -55,6 +57,26 @@ def test_points_by_hand_and_their_end(course: Course, owner: User, at_member: Cl
     assert (first.details["before"], first.details["points"]) == (graded, 3)
     assert (second.details["before"], second.details["points"]) == (3, graded)
     assert first.details["comment"] == "spoke at the board" and first.course == course
+
+
+def test_rules_extensions_and_releases(course: Course, owner: User, member: User) -> None:
+    step = all_steps()[STEP]
+    set_rule(StepRule(course=course, step=STEP, zone="Asia/Seoul", holds_scores=True, by=member))
+    release_scores(course, step, member)
+    assert not release_scores(course, step, member)
+    extend(course, owner, None, Given(extra_attempts=2), "the server was down", member)
+    assert [row[:4] for row in told()] == [
+        ("member", "rules_set", "", STEP),
+        ("member", "released", "", STEP),
+        ("member", "extended", "owner", ""),
+    ]
+
+
+def test_every_verb_is_said(at_admin: Client, member: User) -> None:
+    for verb in Verb:
+        record(verb, member)
+    shown = [one.verb for one in at_admin.get(reverse("audit")).context["rows"]]
+    assert len(set(shown)) == len(Verb) and not set(shown) & {str(verb) for verb in Verb if "_" in verb}
 
 
 def test_a_refused_change_leaves_no_row(course: Course, owner: User, at_member: Client) -> None:
