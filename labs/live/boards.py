@@ -103,11 +103,13 @@ class BoardHub:
             if one.version != versions.get((one.view.course_id, one.view.board), 0) and not one.outbox.full:
                 behind.setdefault(one.view, []).append(one)
         for view, waiting in behind.items():
-            version, message = await self._query(_message, view)
+            drawn = await self._query(_message, view)
             for one in waiting:
-                if one in self.onlookers and not one.outbox.full:
+                if drawn is None:
+                    one.outbox.close(NOT_FOUND)
+                elif one in self.onlookers and not one.outbox.full:
+                    one.version, message = drawn
                     one.outbox.write(message)
-                    one.version = version
 
     async def _watch_rights(self) -> None:
         onlookers = list(self.onlookers)
@@ -183,10 +185,13 @@ def _versions(course_ids: Iterable[int]) -> dict[tuple[int, str], int]:
     return {(row.course_id, row.board): row.version for row in rows}
 
 
-def _message(view: View) -> tuple[int, Message]:
-    """The version is read before the board is drawn: what changes in between is drawn again a second later."""
+def _message(view: View) -> tuple[int, Message] | None:
+    """The version is read before the board is drawn: what changes in between is drawn again a second later. None: the
+    course is gone, which staff learn here and from nowhere else."""
     version = _versions([view.course_id]).get((view.course_id, view.board), 0)
-    course = Course.objects.get(pk=view.course_id)
+    course = Course.objects.filter(pk=view.course_id).first()
+    if course is None:
+        return None
     with translation.override(view.language):
         html = _render[0](course, view.board, view.audience)
     return version, message_of({"kind": "board", "version": version, "html": html})
