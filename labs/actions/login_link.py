@@ -12,7 +12,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from labs.actions.audit import record_all
-from labs.actions.roster import not_own
+from labs.actions.roster.accounts import not_own
 from labs.models import Course, Enrolment, Role
 from labs.models.audit import Verb
 
@@ -42,8 +42,8 @@ def login_links(course: Course, by: User, user_ids: Iterable[int] | None = None)
         found = [enrolment for enrolment in students if not enrolment.user.has_usable_password()]
     others = not_own(by, [enrolment.user for enrolment in found])
     links = [LoginLink(e, None if e.user_id in others else _path(e.user)) for e in found]
-    made = [(link.enrolment.user, "", {}) for link in links if link.path]
-    record_all(Verb.LOGIN_LINK, by, made, course=course)
+    named = [link.enrolment.user for link in links if link.path]
+    record_all(Verb.LOGIN_LINK, by, [(user, "", {}) for user in named], course=course)
     return links
 
 

@@ -16,7 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from labs.actions.join import draw_code, end_code, shown
 from labs.actions.login_link import login_links
-from labs.actions.roster import Change, Outdated, apply, bring_back, plan
+from labs.actions.roster.apply import Outdated, apply, bring_back
+from labs.actions.roster.change import Change
+from labs.actions.roster.plan import plan
 from labs.models import Course, Enrolment, Role
 from labs.roster import read_roster
 from labs.tables.errors import Unreadable

@@ -9,7 +9,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from labs.actions.roster import Change, Outdated, apply, plan
+from labs.actions.roster.apply import Outdated, apply
+from labs.actions.roster.change import Change
+from labs.actions.roster.plan import plan
 from labs.models import Attempt, Course, Enrolment, Grade, Role, State
 from labs.names import full_name
 from labs.roster import read_roster

@@ -9,7 +9,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from labs.actions.audit import Origin, coming_from, record
-from labs.actions.roster import apply, plan
+from labs.actions.roster.apply import apply
+from labs.actions.roster.plan import plan
 from labs.actions.rules import Given, extend, release_scores, set_rule
 from labs.models import AuditRow, Course, Endpoint, Enrolment, Role, State, StepRule
 from labs.models.audit import Verb

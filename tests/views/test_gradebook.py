@@ -17,7 +17,7 @@ from openpyxl import load_workbook
 from pytest_django import DjangoAssertNumQueries
 
 from labs.actions.override import override
-from labs.actions.roster import plan
+from labs.actions.roster.plan import plan
 from labs.gradebook import Gradebook, chosen, gradebook_of, ordered
 from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, State, StepRule
 from labs.roster import read_roster
