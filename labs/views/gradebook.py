@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from labs.gradebook import FILTERS, Cell, Gradebook, Line, chosen, gradebook_of, ordered
+from labs.gradebook.book import Cell, Gradebook, Line, gradebook_of
+from labs.gradebook.order import FILTERS, chosen, ordered
 from labs.models import Course
 from labs.rules.clock import local_of
 from labs.tables.write import CSV_TYPE, XLSX_TYPE, csv_file, xlsx_file

@@ -10,7 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from labs.gradebook import Cell, Line
+from labs.gradebook.book import Cell, Line
 from labs.models import LIVE
 from labs.views.words import NONE, STATES, say
 

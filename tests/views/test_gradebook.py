@@ -18,7 +18,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from labs.actions.override import override
 from labs.actions.roster.plan import plan
-from labs.gradebook import Gradebook, chosen, gradebook_of, ordered
+from labs.gradebook.book import Gradebook, gradebook_of
+from labs.gradebook.order import chosen, ordered
 from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, State, StepRule
 from labs.roster import read_roster
 from labs.rules.window import Late
