@@ -199,3 +199,15 @@ def test_a_preview_asks_a_fixed_number_of_questions(
     applied(course, member, text)
     with django_assert_num_queries(3):
         assert planned(course, member, text).kept == people
+
+
+def test_a_preview_is_of_all_that_is_written(course: Course, member: User) -> None:
+    lists = [
+        "login,email,name,number\nkim,kim@example.com,Kim,1\n",
+        "login,email,name,number\nkin,kim@example.com,Kim,1\n",
+        "login,email,name,number\nkim,kin@example.com,Kim,1\n",
+        "login,email,name,number\nkim,kim@example.com,Kin,1\n",
+        "login,email,name,number\nkim,kim@example.com,Kim,2\n",
+    ]
+    digests = {plan(course, read_roster(text), member).digest for text in lists}
+    assert len(digests) == len(lists)

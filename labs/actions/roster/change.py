@@ -68,7 +68,10 @@ class Change:
     @property
     def digest(self) -> str:
         told = [
-            [(a.listed.username, a.listed.name, a.listed.number, a.user and a.user.pk) for a in self.new],
+            [
+                (a.listed.username, a.listed.email, a.listed.name, a.listed.number, a.user and a.user.pk)
+                for a in self.new
+            ],
             [(a.listed.name, a.listed.number, a.enrolment and a.enrolment.pk) for a in self.back],
             [(c.enrolment.pk, c.name, c.number, c.email) for c in self.corrected],
             [enrolment.pk for enrolment in self.leaving],
