@@ -87,8 +87,10 @@ def test_twenty_starts_at_once_beside_a_worker_that_writes(
     with ThreadPoolExecutor(STARTS + 1) as threads:
         worker = threads.submit(closing, saves)
         found = [threads.submit(closing, lambda user=user: starts(user)) for user in users]
-        ids = [start.result(60) for start in found]
-        over.set()
+        try:
+            ids = [start.result(60) for start in found]
+        finally:
+            over.set()
         worker.result(30)
     assert len(set(ids)) == STARTS
     assert Attempt.objects.filter(state=State.QUEUED).count() == STARTS
