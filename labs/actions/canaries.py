@@ -33,6 +33,7 @@ IDLE_LIMIT_S = 15
 HOURLY_S = 3600
 RED_AGAIN_S = 300
 TRY_AGAIN_S = 30
+ROUNDS_KEPT = 300
 NO_SLOTS = N_("This server does not answer /slots, so nobody can see who else uses it.")
 SUSPICIOUS = (Run.Outcome.INCONCLUSIVE, Run.Outcome.DISTURBED)
 
@@ -136,6 +137,7 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
         found=storable(found),
         detail=storable(detail[:300]),
     )
+    _forget_old(endpoint)
     if not found:
         breaker.failed(endpoint, detail)
         return
@@ -156,6 +158,13 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
         breaker.succeeded(endpoint)
     else:
         breaker.still_wrong(endpoint, f"red canaries: {', '.join(red)}")
+
+
+def _forget_old(endpoint: Endpoint) -> None:
+    """Else the endpoint's admin page grows by the hour, and past a thousand form fields Django saves it no more."""
+    rounds = CanaryRun.objects.filter(endpoint=endpoint)
+    for newest_old in rounds.order_by("-pk").values_list("pk", flat=True)[ROUNDS_KEPT : ROUNDS_KEPT + 1]:
+        rounds.filter(pk__lte=newest_old).delete()
 
 
 class _Round:

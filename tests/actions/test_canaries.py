@@ -208,6 +208,22 @@ def test_a_probe_does_not_end_a_rest_and_a_canary_does(endpoint: Endpoint, post:
     assert claim_next("w") is not None
 
 
+def test_the_newest_rounds_are_kept(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Endpoint.objects.create(name="b", base_url="http://127.0.0.1:2")
+    monkeypatch.setattr(canaries, "ROUNDS_KEPT", 3)
+    monkeypatch.setattr(canaries._Round, "run", lambda self: {"prefix": GREEN})
+    for number in range(5):
+        CanaryRun.objects.create(endpoint=endpoint, detail=f"{number}")
+        CanaryRun.objects.create(endpoint=other)
+    change(endpoint, canaries_wanted=True)
+    held = claim_canaries("w")
+    assert held is not None
+    canaries.run_canaries(held, None, Control())  # type: ignore[arg-type]
+    kept = CanaryRun.objects.filter(endpoint=endpoint).order_by("pk").values_list("detail", flat=True)
+    assert list(kept) == ["3", "4", ""]
+    assert CanaryRun.objects.filter(endpoint=other).count() == 5
+
+
 @pytest.mark.parametrize("found", [{"content": RED}, {"slots": RED}])
 def test_a_red_canary_at_the_end_of_a_rest_makes_it_longer(
     endpoint: Endpoint, found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
