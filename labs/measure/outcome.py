@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from labs.llama.errors import BadFrame, LlamaError, Loading, NotSupported, Rejected, Unauthorised
+from labs.llama.errors import BadFrame, LlamaError, Loading, Rejected, Unauthorised
 from labs.measure.recording import RunRecord, StreamEnd
 
 Outcome = Literal["recorded", "disturbed", "cancelled", "lost", "errored"]
@@ -21,13 +21,15 @@ Reason = Literal[
     "rejected_by_server",
 ]
 
+ABOUT_THE_REQUEST = {400, 413, 422}
+
 
 @dataclass(frozen=True, slots=True)
 class Drive:
     """One execution of a plan. `record` holds what there is, whatever the outcome.
 
     `detail` is a plain English line for the log and the run's note; "" where all went well. `server_broke`: the
-    server refused with an error of its own (HTTP 500), whatever was asked.
+    server refused with an error that is none of the request's (`broke`).
     """
 
     record: RunRecord
@@ -61,10 +63,8 @@ def reason_of(error: LlamaError) -> Reason:
 
 
 def broke(error: LlamaError) -> bool:
-    """An HTTP error that is the server's own doing and no matter of what it was asked."""
-    return (
-        isinstance(error, Rejected) and error.status >= 500 and not isinstance(error, Loading | NotSupported)
-    )
+    """An HTTP error that says nothing of what was asked: the server's own doing, its key, or no llama-server."""
+    return isinstance(error, Rejected) and error.status not in ABOUT_THE_REQUEST
 
 
 def reason_of_end(end: StreamEnd) -> Reason:

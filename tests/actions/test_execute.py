@@ -45,7 +45,6 @@ from tests.measure.streams import DONE, event, finish, token, usage
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOBODY = "redis://127.0.0.1:1/0"
-BROKEN = answer("500 Internal Server Error", b'{"error":{"code":500,"message":"boom","type":"server_error"}}')
 
 
 @pytest.fixture(autouse=True)
@@ -199,11 +198,12 @@ def test_a_loading_server_is_waited_for_at_no_cost(
     assert (charged(kim), len(llama.chats)) == (1, 1)
 
 
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "502 Bad Gateway", "404 Not Found"])
 def test_a_server_that_refuses_everything_is_found_out_and_rests(
-    kim: User, lee: User, course: Course, post: Submit, endpoint: Endpoint, llama: ScriptedLlama
+    kim: User, lee: User, course: Course, post: Submit, endpoint: Endpoint, llama: ScriptedLlama, status: str
 ) -> None:
-    """B9: health is green and every completion is 500. It is asked once a student, and after three not at all."""
-    llama.misbehave = lambda peer: peer.send(BROKEN)
+    """B9: health is green and every completion fails. It is asked once a student, and after three not at all."""
+    llama.misbehave = lambda peer: peer.send(answer(status, b'{"error":{"message":"boom"}}'))
     others = [User.objects.create_user(name) for name in ("park", "choi")]
     for other in others:
         Enrolment.objects.create(user=other, course=course)
@@ -216,7 +216,7 @@ def test_a_server_that_refuses_everything_is_found_out_and_rests(
     assert len(llama.chats) == 3
     endpoint.refresh_from_db()
     assert endpoint.state == Endpoint.State.RESTING
-    assert "HTTP 500" in endpoint.detail
+    assert f"HTTP {status[:3]}" in endpoint.detail
 
 
 def test_a_prompt_that_is_refused_says_nothing_of_the_server(
