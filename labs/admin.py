@@ -18,7 +18,7 @@ from labs.actions import endpoint as verbs
 from labs.actions.audit import record_all
 from labs.actions.endpoint import checked_address, forget_findings
 from labs.llama.errors import BadAddress
-from labs.models import CanaryRun, Course, Endpoint, Enrolment, Pool
+from labs.models import CanaryRun, Course, Endpoint, Enrolment, Pool, Role
 from labs.models.audit import Verb
 
 
@@ -40,11 +40,14 @@ class Audited(admin.ModelAdmin):
 
 def _tell(verb: Verb, request: HttpRequest, objects: Iterable[Any], message: Any) -> None:
     """`message` is Django's list of what changed: names of fields and of rows, never a value."""
-    rows = [
-        (one if isinstance(one, User) else None, f"{one._meta.verbose_name} {one}", {"changes": message})
-        for one in objects
-    ]
+    rows = [(_whom(one), f"{one._meta.verbose_name} {one}", {"changes": message}) for one in objects]
     record_all(verb, request.user, rows)
+
+
+def _whom(one: Any) -> User | None:
+    if isinstance(one, Enrolment):
+        return one.user
+    return one if isinstance(one, User) else None
 
 
 admin.site.unregister(User)
@@ -55,16 +58,39 @@ class AuditedUserAdmin(Audited, UserAdmin):
     pass
 
 
-class EnrolmentInline(admin.TabularInline):
+class InstructorInline(admin.TabularInline):
+    """Who teaches. Not the students: six form fields for each of a large class are more than Django takes at once."""
+
     model = Enrolment
+    verbose_name_plural = _("Instructors")
     autocomplete_fields = ["user"]
     extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Enrolment]:
+        found: QuerySet[Enrolment] = super().get_queryset(request)
+        return found.filter(role=Role.INSTRUCTOR)
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        formset = super().get_formset(request, obj, **kwargs)
+        formset.form.base_fields["role"].initial = Role.INSTRUCTOR
+        return formset
 
 
 @admin.register(Course)
 class CourseAdmin(Audited):
     list_display = ["title", "slug", "zone", "language"]
-    inlines = [EnrolmentInline]
+    inlines = [InstructorInline]
+
+
+@admin.register(Enrolment)
+class EnrolmentAdmin(Audited):
+    """One person's part in a course. Classes are taken in on the courses' own pages."""
+
+    list_display = ["user", "course", "role", "number", "left_at"]
+    list_filter = ["course", "role"]
+    list_select_related = ["user", "course"]
+    search_fields = ["user__username", "number"]
+    autocomplete_fields = ["user"]
 
 
 class EndpointForm(forms.ModelForm):

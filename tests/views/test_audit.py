@@ -136,30 +136,18 @@ def test_what_is_changed_on_the_admins_pages_is_told_without_values(
     pause = {"action": "pause", "_selected_action": str(made.pk)}
     at_admin.post(reverse("admin:labs_endpoint_changelist"), pause)
     enrolment = Enrolment.objects.get(user=owner)
-    role = {
-        "slug": course.slug,
-        "title": course.title,
-        "zone": course.zone,
-        "language": "ko",
-        "attempts_per_step": "10",
-        "enrolments-TOTAL_FORMS": "1",
-        "enrolments-INITIAL_FORMS": "1",
-        "enrolments-0-id": str(enrolment.pk),
-        "enrolments-0-course": str(course.pk),
-        "enrolments-0-user": str(owner.pk),
-        "enrolments-0-role": Role.INSTRUCTOR,
-    }
-    changed = at_admin.post(reverse("admin:labs_course_change", args=[course.pk]), role)
+    role = {"user": str(owner.pk), "course": str(course.pk), "role": Role.INSTRUCTOR}
+    changed = at_admin.post(reverse("admin:labs_enrolment_change", args=[enrolment.pk]), role)
     assert changed.status_code == 302, changed.context["errors"]
     delete = {"action": "delete_selected", "_selected_action": str(made.pk), "post": "yes"}
     at_admin.post(reverse("admin:labs_endpoint_changelist"), delete)
     assert [row[1:4] for row in told()] == [
         ("added", "", "endpoint ep"),
         ("done", "", "pause ep"),
-        ("changed", "", "course Voice lab"),
+        ("changed", "owner", "enrolment owner instructor Voice lab"),
         ("deleted", "", "endpoint ep"),
     ]
-    assert "owner instructor" in str(AuditRow.objects.get(verb=Verb.CHANGED).details)
+    assert "Role" in str(AuditRow.objects.get(verb=Verb.CHANGED).details)
     assert "very-secret" not in str(list(AuditRow.objects.values()))
     assert {row[4] for row in told()} == {"127.0.0.1"}
 
