@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from labs.grading.freed import not_freed, read_cut
 from labs.grading.sane import Fault, cold, first_fault, hit, ours, served, whole
 from labs.measure.plan import Ask, Close, End, Plan
-from labs.measure.recording import RunRecord
+from labs.measure.recording import Figures, RunRecord
 from labs.text import N_
 
 CUT_AFTER_MS = 300
+# Of an answer of at least so many tokens, which came in less than this share of the time that writing them took.
+LEAST_TOKENS, CLOSE_SHARE = 8, 0.3
 WRITTEN = 400  # tokens that a cut ask may write: far more than it can before it is cut
 FACTS = (
     "The lighthouse of Kestrel Point was lit in 1871. ",
@@ -54,11 +56,19 @@ def _content_fault(run: RunRecord) -> Fault | None:
     asked = run["content"]
     if asked.figures.first_token_us is None:
         return Fault(N_("The server ended its answer without a word."))
-    if asked.figures.buffered:
+    if asked.figures.buffered or _came_too_close(asked.figures):
         return Fault(
             N_("The whole answer came at once: something between here and the server holds the stream back.")
         )
     return whole(asked)
+
+
+def _came_too_close(figures: Figures) -> bool:
+    """The tokens came in far less time than the server took to write them: they waited on the way, headers and all."""
+    first_us, last_us, wrote_ms = figures.first_token_us, figures.last_token_us, figures.predicted_ms
+    if first_us is None or last_us is None or not wrote_ms or (figures.predicted_n or 0) < LEAST_TOKENS:
+        return False
+    return (last_us - first_us) / 1000 < wrote_ms * CLOSE_SHARE
 
 
 def _prefix_fault(run: RunRecord) -> Fault | None:
