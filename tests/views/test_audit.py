@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import AsyncClient, Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
@@ -150,6 +153,27 @@ def test_what_is_changed_on_the_admins_pages_is_told_without_values(
     assert "Role" in str(AuditRow.objects.get(verb=Verb.CHANGED).details)
     assert "very-secret" not in str(list(AuditRow.objects.values()))
     assert {row[4] for row in told()} == {"127.0.0.1"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_address_finds_its_way_through_the_threads_of_asgi(
+    course: Course, member: User, settings: Settings
+) -> None:
+    """As daphne calls it: middleware and view in threads, with the loop between them."""
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    where = reverse("join-code", args=[course.slug])
+    addresses = {f"203.0.113.{number}" for number in range(5)}
+
+    async def post_from(address: str) -> None:
+        client = AsyncClient()
+        await client.aforce_login(member)
+        await client.post(where, {"days": "7"}, headers={"x-forwarded-for": address})
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(post_from(address) for address in addresses))
+
+    async_to_sync(all_at_once)()
+    assert {row[-1] for row in told()} == addresses
 
 
 def test_it_is_searched_page_by_page(
