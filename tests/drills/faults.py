@@ -56,7 +56,7 @@ class Round:
     problems: list[str] = field(default_factory=list)
 
     HEAD = (
-        "| fault | times | attempts touched | runs again | errored, uncharged | pages reconnected | polls "
+        "| fault | times | attempts touched | runs again | errored, uncharged | socket tries that failed | polls "
         "| longest recovery s | problems |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     )
 
@@ -273,7 +273,7 @@ def _tell(students: Sequence[Student]) -> None:
         + ", ".join(f"{count} {state}" for state, count in states.most_common())
         + f", {inconclusive} of them with a check left open\n{len(pages)} pages, "
         f"{sum(page.was_live for page in pages)} opened before the end, "
-        f"{sum(page.reconnects for page in pages)} times connected again, "
+        f"{sum(page.reconnects for page in pages)} socket tries failed, "
         f"{sum(page.polls for page in pages)} polls, {sum(page.resets for page in pages)} announced gaps"
     )
 
