@@ -17,7 +17,9 @@ from labs.actions.override import override
 from labs.actions.rules import release_scores
 from labs.boards import board_for
 from labs.grading.checks import Check
-from labs.live.follower import message_of
+from labs.live.events import START
+from labs.live.follower import Claim, Follower
+from labs.live.outbox import Message
 from labs.live.status import statuses
 from labs.models import Attempt, BoardEntry, Course, GradeEvent, Run, State, StepRule
 from labs.steps import all_steps
@@ -95,14 +97,37 @@ def test_no_bit_of_the_verdict_is_in_what_the_student_gets(
         assert read(at_owner, where) != pages[0], "this comparison can tell"
 
 
+class KeptOutbox:
+    """What a socket would get."""
+
+    full = False
+
+    def __init__(self) -> None:
+        self.said: list[bytes] = []
+
+    def write(self, message: Message) -> None:
+        self.said.append(message.payload)
+
+    def close(self, code: int) -> None:
+        raise AssertionError(code)
+
+
 def test_nor_in_what_the_socket_says(attempt: Attempt, held: StepRule) -> None:
-    """A socket sends states and, at the end, id and version; the page then asks the view above."""
-    said = []
+    """A socket sends states and, at the end, id and version; the page then asks the views above."""
+    sockets = []
     for verdict in ("pass", "fail", "inconclusive"):
         judge(attempt, verdict)
-        said.append(message_of(statuses([attempt.pk])[attempt.pk].message()).payload)
-    assert said[0] == said[1] == said[2]
-    assert not {"points", "checks", "verdict"} & json.loads(said[0]).keys()
+        outbox = KeptOutbox()
+        claim = Claim(attempt.user_id, attempt.user_id, attempt.course_id, "")
+        follower = Follower(attempt.pk, claim, outbox, START)
+        status = statuses([attempt.pk])[attempt.pk]
+        follower.show(status)
+        follower.finish(status.version)
+        sockets.append(outbox.said)
+    assert sockets[0] == sockets[1] == sockets[2]
+    state, finished = map(json.loads, sockets[0])
+    assert not {"points", "checks", "verdict"} & state.keys()
+    assert finished == {"kind": "finished", "id": str(attempt.pk), "version": attempt.version}
 
 
 def test_nor_between_two_rounds(owner: User, course: Course, at_owner: Client, held: StepRule) -> None:
