@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from labs.measure.ranking import board_order, ranks, shown_value
 from labs.measure.stats import median, median_interval
-from labs.models import Attempt, BoardEntry, BoardName, BoardState, Course, Enrolment
+from labs.models import Attempt, BoardEntry, BoardName, BoardState, Course, Enrolment, Role
 from labs.terms import held_steps
 from labs.text import N_, Json, Text
 
@@ -186,7 +186,9 @@ def standing_of(course_id: int, key: str) -> Standing:
 
 
 def _taking_part(course_id: int) -> set[int]:
-    return set(Enrolment.objects.active().filter(course_id=course_id).values_list("user_id", flat=True))
+    """Students; an instructor who tries a step takes nobody's rank."""
+    students = Enrolment.objects.active().filter(course_id=course_id, role=Role.STUDENT, user__is_active=True)
+    return set(students.values_list("user_id", flat=True))
 
 
 def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
@@ -195,8 +197,8 @@ def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
         for entry in BoardEntry.objects.filter(course_id=course_id, board=rules.key).order_by("pk")
         if entry.user_id in taking_part
     ]
-    newest = entries[-1].comparable if entries else ""
-    counted = _counted([entry for entry in entries if entry.comparable == newest], rules.counts)
+    shown_class = _largest(entries)
+    counted = _counted([entry for entry in entries if entry.comparable == shown_class], rules.counts)
     values = [entry.value for entry in counted]
     rank_of = ranks(values, rules.digits) if rules.ranked else [None] * len(values)
     # Five values cannot say anything with that much certainty.
@@ -219,7 +221,7 @@ def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
         median=shown(median(values)),
         low=shown(interval.low) if interval else None,
         high=shown(interval.high) if interval else None,
-        older=sum(entry.comparable != newest for entry in entries),
+        older=sum(entry.comparable != shown_class for entry in entries),
     )
 
 
@@ -256,6 +258,17 @@ def code_name(course_id: int, user_id: int) -> str:
     digest = hmac.digest(settings.SECRET_KEY.encode(), about, "sha256")
     parts = (CONSONANTS, VOWELS) * 3
     return "".join(part[byte % len(part)] for part, byte in zip(parts, digest, strict=False))
+
+
+def _largest(entries: Sequence[BoardEntry]) -> str:
+    """The class of most students, the newer of equal ones: with two unlike servers a board must not flip with each
+    attempt."""
+    students: dict[str, set[int]] = {}
+    newest: dict[str, int] = {}
+    for entry in entries:
+        students.setdefault(entry.comparable, set()).add(entry.user_id)
+        newest[entry.comparable] = entry.pk
+    return max(students, key=lambda name: (len(students[name]), newest[name]), default="")
 
 
 def _counted(entries: Sequence[BoardEntry], counts: Counts) -> list[BoardEntry]:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
@@ -33,7 +33,15 @@ def scores_of(step: Step, seen: Seen) -> Sequence[Score]:
 
 
 def enter(attempt: Attempt, scores: Sequence[Score]) -> None:
-    """Puts a graded attempt on its boards, once. Inside the grade's transaction."""
+    """Puts a graded attempt on its boards, once. Inside the grade's transaction, which a fault here does not undo."""
+    try:
+        with transaction.atomic():
+            _enter(attempt, scores)
+    except (ValueError, TypeError, DatabaseError):
+        log.exception("%s could not be put on its boards", attempt)
+
+
+def _enter(attempt: Attempt, scores: Sequence[Score]) -> None:
     for score in scores:
         BoardEntry.objects.update_or_create(
             attempt=attempt,

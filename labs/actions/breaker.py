@@ -34,7 +34,8 @@ def failed(endpoint: Endpoint, detail: str) -> None:
     if failures < FAILURES:
         return
     rest_s = min(FIRST_REST_S * 2 ** min(failures - FAILURES, 10), LONGEST_REST_S)
-    opened = here.exclude(state__in=(*HELD, Endpoint.State.DOWN)).update(
+    # Also of one that was just found down: a server that is well until it is asked for tokens comes back up each time.
+    opened = here.exclude(state__in=HELD).update(
         state=Endpoint.State.RESTING,
         detail=storable(f"{failures} failures in a row, the last: {detail}"[:300]),
         rest_until=Now() + timedelta(seconds=rest_s),

@@ -97,9 +97,10 @@ def run_canaries(held: Held, client: LlamaClient, control: Control) -> None:
     except Unanswered as error:
         detail = str(error)
         log.warning("canaries of %s: %s", endpoint, detail)
-    except Exception as error:  # a fault of ours must not keep the worker from its students
+    except Exception:  # a fault of ours: it keeps neither the worker nor the server from its students
         log.exception("canaries of %s failed", endpoint)
-        detail = repr(error)
+        _lease(held).update(holder="", expires_at=None)
+        return
     if not _lease(held).update(holder="", expires_at=None):
         log.warning("canaries of %s came too late (token %s)", endpoint, held.token)
         return

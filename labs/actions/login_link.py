@@ -41,6 +41,9 @@ def login_links(course: Course, by: User, user_ids: Iterable[int] | None = None)
     else:
         found = [enrolment for enrolment in students if not enrolment.user.has_usable_password()]
     others = not_own(by, [enrolment.user for enrolment in found])
+    if not by.is_staff:
+        # Who had a password before they came into a course is nobody's to become: an admin may reset that.
+        others |= {e.user_id for e in found if e.user.has_usable_password() and not e.made_account}
     links = [LoginLink(e, None if e.user_id in others else _path(e.user)) for e in found]
     named = [link.enrolment.user for link in links if link.path]
     record_all(Verb.LOGIN_LINK, by, [(user, "", {}) for user in named], course=course)

@@ -103,7 +103,11 @@ class BoardHub:
             if one.version != versions.get((one.view.course_id, one.view.board), 0) and not one.outbox.full:
                 behind.setdefault(one.view, []).append(one)
         for view, waiting in behind.items():
-            drawn = await self._query(_message, view)
+            try:
+                drawn = await self._query(_message, view)
+            except Exception:  # the other boards go on
+                log.exception("live boards: %s cannot be drawn", view)
+                continue
             for one in waiting:
                 if drawn is None:
                     one.outbox.close(NOT_FOUND)

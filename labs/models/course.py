@@ -45,13 +45,15 @@ class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
 
 
 class Enrolment(models.Model):
-    """`number` is the student number as the roster writes it, leading zeros included."""
+    """`number` is the student number as the roster writes it, leading zeros included. `made_account`: the roster that
+    brought this student made their account."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="enrolments")
     course = models.ForeignKey(Course, models.CASCADE, related_name="enrolments")
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.STUDENT)
     number = models.CharField(max_length=40, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+    made_account = models.BooleanField(default=False, editable=False)
 
     objects = EnrolmentQuerySet.as_manager()
 

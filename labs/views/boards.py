@@ -125,7 +125,12 @@ def projector(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     return render(
         request,
         "labs/projector.html",
-        {"course": course, "shown": shown, "rows": shown.board.rows[:PROJECTED]},
+        {
+            "course": course,
+            "shown": shown,
+            "rows": shown.board.rows[:PROJECTED],
+            "language": get_language(),
+        },
     )
 
 
@@ -140,6 +145,8 @@ def my_name(request: HttpRequest, course_slug: str) -> HttpResponse:
             messages.success(request, gettext("Saved. It holds at once, and for the past too."))
         except Refused as error:
             messages.error(request, say(error.text))
+    else:
+        messages.error(request, gettext("A name on the boards has at most 24 characters."))
     key = request.POST.get("board", "")
     return redirect("board", course.slug, key) if key in BOARDS else redirect("boards", course.slug)
 
@@ -166,4 +173,3 @@ def draw(course: Course, key: str, audience: Audience) -> str:
 
 def _audience(request: HttpRequest, course: Course) -> Audience:
     return "staff" if may_see(who(request), course) is Role.INSTRUCTOR else "class"
-

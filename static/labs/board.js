@@ -24,6 +24,7 @@ function show(html) {
 }
 
 function tell(isLive) {
+  if (!light) return;
   light.dataset.link = isLive ? "live" : "polling";
   document.getElementById("link-text").textContent = isLive ? main.dataset.live : main.dataset.away;
 }
@@ -31,6 +32,14 @@ function tell(isLive) {
 let held = "";
 // Who reads a row with the keyboard is not interrupted; the newest state comes when they leave it.
 addEventListener("focusout", () => setTimeout(() => held && show(held) && (held = ""), 0));
+
+// On the wall: the page is drawn anew, without names, but not more than every few seconds.
+const RELOAD_MS = 5_000;
+let shownVersion = null;
+function reload(version) {
+  if (shownVersion === null) shownVersion = version;
+  else if (version !== shownVersion) setTimeout(() => location.reload(), RELOAD_MS);
+}
 
 function take(html) {
   held = show(html) ? "" : html;
@@ -50,14 +59,16 @@ function open() {
     failures = 0;
     tell(true);
     const said = JSON.parse(message.data);
-    if (said.kind === "board") take(said.html);
+    if (said.kind !== "board") return;
+    if ("boardReload" in main.dataset) reload(said.version);
+    else take(said.html);
   });
   socket.addEventListener("close", (event) => {
     clearTimeout(silence);
     tell(false);
     if (FINAL_CODES.has(event.code)) return;
     failures += 1;
-    if (failures > 1) poll();
+    if (failures > 1 && main.dataset.boardFragment) poll();
     setTimeout(open, Math.random() * Math.min(LONGEST_WAIT_MS, 500 * 2 ** failures));
   });
 }

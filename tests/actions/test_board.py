@@ -80,11 +80,29 @@ def test_the_first_attempt_predicts_the_best_voice_counts_and_the_newest_time_is
     assert stands(course, "ttft") == [(None, "Ann", 4.0)]
 
 
-def test_another_server_begins_a_new_class(course: Course, people: list[User]) -> None:
+def test_another_server_begins_a_new_class_when_most_are_there(course: Course, people: list[User]) -> None:
+    new = replace(SERVER, build="b2")
     scored(course, people[0], "voice", 5.0)
-    scored(course, people[1], "voice", 6.0, server=replace(SERVER, build="b2"))
-    assert stands(course, "voice") == [(1, "Bob", 6.0)]
+    scored(course, people[1], "voice", 6.0, server=new)
+    assert stands(course, "voice") == [(1, "Bob", 6.0)], "the newer of two alike"
     assert board_for(course, "voice", "class").standing.older == 1
+    scored(course, people[2], "voice", 7.0)
+    scored(course, people[1], "voice", 4.0, server=new, seed_number=1)
+    assert stands(course, "voice") == [(1, "Ann", 5.0), (2, "Cat", 7.0)], "it does not flip with each attempt"
+
+
+def test_a_value_that_is_no_number_costs_no_grade(course: Course, people: list[User]) -> None:
+    scored(course, people[0], "voice", float("nan"))
+    scored(course, people[1], "voice", 2.0)
+    assert (1, "Bob", 2.0) in stands(course, "voice")
+
+
+def test_an_instructor_and_a_closed_account_take_no_rank(course: Course, people: list[User]) -> None:
+    for user, value in zip(people, (1.0, 2.0, 3.0, 4.0), strict=True):
+        scored(course, user, "voice", value)
+    Enrolment.objects.filter(user=people[0]).update(role=Role.INSTRUCTOR)
+    User.objects.filter(pk=people[1].pk).update(is_active=False)
+    assert stands(course, "voice") == [(1, "Cat", 3.0), (2, "Dan", 4.0)]
 
 
 def test_the_class_reads_code_names_and_chosen_ones_and_never_a_link(

@@ -245,6 +245,8 @@ def test_a_link_to_the_account_of_others_is_not_made(
     for user in (outsider, staff, teacher):
         Enrolment.objects.create(user=user, course=course)
         assert links_of(at_member, course, user=str(user.pk)) == []
+    assert links_of(at_member, course, user=str(owner.pk)) == [], "had a password before any course"
+    Enrolment.objects.filter(user=owner).update(made_account=True)
     assert len(links_of(at_member, course, user=str(owner.pk))) == 1
     Enrolment.objects.filter(user=owner).update(left_at=timezone.now())
     assert at_member.post(at("login-links", course), {"user": str(owner.pk)}).status_code == 404

@@ -73,7 +73,12 @@ def _write(course: Course, change: Change, *, let_go: bool) -> None:
     fresh = iter(made)
     Enrolment.objects.bulk_create(
         [
-            Enrolment(user=arrival.user or next(fresh), course=course, number=arrival.listed.number)
+            Enrolment(
+                user=arrival.user or next(fresh),
+                course=course,
+                number=arrival.listed.number,
+                made_account=arrival.user is None,
+            )
             for arrival in change.new
         ],
         batch_size=AT_ONCE,
