@@ -13,7 +13,7 @@ from labs.actions.errors import Refused
 from labs.actions.finish import finish
 from labs.boards import BOARDS, Audience, board_for
 from labs.measure.recording import RunRecord, ServerFacts
-from labs.models import Attempt, BoardEntry, BoardState, Course, Endpoint, Enrolment, Grade, State
+from labs.models import Attempt, BoardEntry, BoardState, Course, Endpoint, Enrolment, Grade, Role, State
 from labs.steps.base import Score, Seen
 from tests.actions.conftest import Submit
 from tests.actions.rows import claim
