@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from labs.models import LIVE, Attempt, Course, Enrolment, Extension, Grade, GradeEvent, Role, State, StepRule
@@ -35,13 +36,14 @@ class Column:
 class Cell:
     """One student at one step. `points` None: no grade. `attempt_id` is the evidence: of what counts, else the latest.
 
+    It is written as the database does, see `dashed`.
     `comment` stands beside points that an instructor gave; `graded` are those that grading alone gave, if any.
     `late_percent` of the points were taken off. `state` is that of an attempt under way, or of the latest one
     where there is no grade.
     """
 
     points: Decimal | None = None
-    attempt_id: UUID | None = None
+    attempt_id: str | None = None
     open_points: int = 0
     is_given: bool = False
     comment: str = ""
@@ -82,7 +84,7 @@ class Gradebook:
 
 
 def gradebook_of(course: Course) -> Gradebook:
-    """All students, those who left too, by name. Five queries, however many students and steps."""
+    """All students, those who left too, by name. Four queries, and two more where a step is due, however large."""
     now = timezone.now()
     rules = {key: rule for (_course, key), rule in rules_in_force([course]).items()}
     steps = all_steps()
@@ -120,20 +122,22 @@ def _cells(
     def counts(key: str, kind: str, points: int, late: int) -> Decimal:
         return points_that_count(kind, points, late, by_step[key].step, by_step[key].worth)
 
-    is_late = _lateness(course, columns, rules)
+    late_ones = _late_without_loss(course, columns, rules)
     cells: dict[tuple[int, str], Cell] = {}
-    for user_id, key, attempt_id, kind, points, open_points, comment, late, at, *beneath in (
-        # Rows of plain values: thousands of events with all their checks would be megabytes.
-        Grade.objects.filter(course=course).values_list(
+    # Rows of plain values: thousands of events with all their checks would be megabytes. And none that Django has to
+    # convert one by one, which takes longer than all the rest of a row.
+    for user_id, key, attempt_id, kind, points, open_points, comment, late, *beneath in (
+        Grade.objects.filter(course=course)
+        .annotate(evidence=_as_text("event__attempt_id"))
+        .values_list(
             "user_id",
             "step",
-            "event__attempt_id",
+            "evidence",
             "event__kind",
             "event__points",
             "event__open_points",
             "event__comment",
             "event__attempt__late_percent",
-            "event__attempt__submitted_at",
             "automatic__kind",
             "automatic__points",
             "automatic__attempt__late_percent",
@@ -149,33 +153,60 @@ def _cells(
             is_given=is_given,
             comment=comment if is_given else "",
             graded=counts(key, *beneath) if is_given and beneath[0] is not None else None,
-            is_late=late > 0 or is_late(user_id, key, at),
+            is_late=late > 0 or (user_id, key) in late_ones,
             late_percent=0 if is_given else late,
         )
-    others = Attempt.objects.filter(course=course).exclude(state=State.GRADED).order_by("created_at", "pk")
-    for user_id, key, attempt_id, state in others.values_list("user_id", "step", "pk", "state"):
+    for user_id, key, attempt_id, state in _others(course):
         cell = cells.setdefault((user_id, key), Cell())
+        cell.state = state
         if cell.points is None:
-            cell.attempt_id, cell.state = attempt_id, state
-        elif state in LIVE:
-            cell.state = state
+            cell.attempt_id = attempt_id
     return cells
 
 
-def _lateness(
+def _as_text(field: str) -> Cast:
+    """An attempt's id as the database writes it; `dashed` makes an address of it."""
+    return Cast(field, CharField())
+
+
+def dashed(attempt_id: str) -> str:
+    """SQLite keeps the 32 digits alone, Postgres writes them with the dashes that addresses have."""
+    if len(attempt_id) != 32:
+        return attempt_id
+    return "-".join((attempt_id[:8], attempt_id[8:12], attempt_id[12:16], attempt_id[16:20], attempt_id[20:]))
+
+
+def _others(course: Course) -> QuerySet[Attempt, tuple[int, str, str, str]]:
+    """Attempts under way, and those that ended without a grade where there is none; the latest comes last."""
+    grade = Grade.objects.filter(course=course, user=OuterRef("user"), step=OuterRef("step"))
+    return (
+        Attempt.objects.filter(course=course)
+        .exclude(state=State.GRADED)
+        .filter(Q(state__in=LIVE) | ~Exists(grade))
+        .annotate(evidence=_as_text("pk"))
+        .order_by("created_at", "pk")
+        .values_list("user_id", "step", "evidence", "state")
+    )
+
+
+def _late_without_loss(
     course: Course, columns: Sequence[Column], rules: Mapping[str, StepRule]
-) -> Callable[[int, str, datetime], bool]:
-    """Whether a student's submit came after the due minute that holds for them, also where that cost nothing."""
+) -> set[tuple[int, str]]:
+    """Whose counting submit came after the due minute that holds for them, though it cost nothing, as (user, step)."""
     steps = {column.step.key: column.step for column in columns}
-    due = {key: minute_end(rule.due_at) for key, rule in rules.items() if rule.due_at is not None}
+    after_due = Q()
+    for key, rule in rules.items():
+        if rule.due_at is not None and key in steps:
+            after_due |= Q(step=key, event__attempt__submitted_at__gte=minute_end(rule.due_at))
+    if not after_due:
+        return set()
     given: dict[int, list[Extension]] = defaultdict(list)
     for row in Extension.objects.filter(course=course).order_by("-pk"):
         given[row.user_id].append(row)
-
-    def is_late(user_id: int, key: str, at: datetime) -> bool:
-        if key not in due or at < due[key]:
-            return False
-        standing = terms(course, steps[key], rules[key], given[user_id]).window.standing(at)
-        return standing.door in (Door.LATE, Door.CLOSED)
-
-    return is_late
+    submitted = Grade.objects.filter(after_due, course=course, event__attempt__late_percent=0)
+    return {
+        (user_id, key)
+        for user_id, key, at in submitted.values_list("user_id", "step", "event__attempt__submitted_at")
+        if terms(course, steps[key], rules[key], given[user_id]).window.standing(at).door
+        in (Door.LATE, Door.CLOSED)
+    }

@@ -10,7 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from labs.gradebook.book import Cell, Line
+from labs.gradebook.book import Cell, Line, dashed
 from labs.models import LIVE
 from labs.views.words import NONE, STATES, say
 
@@ -56,4 +56,4 @@ def _cell(cell: Cell, before: str, after: str) -> str:
         return "<td></td>"
     points = NONE if cell.points is None else cell.points
     marks = "".join(f' <i class="mark-{kind}">{escape(words)}</i>' for kind, words in marks_of(cell))
-    return f'<td><a href="{before}{cell.attempt_id}{after}">{points}</a>{marks}</td>'
+    return f'<td><a href="{before}{dashed(cell.attempt_id)}{after}">{points}</a>{marks}</td>'
