@@ -61,6 +61,14 @@ class SetPassword(PasswordResetConfirmView):
     template_name = "registration/set_password.html"
     success_url = reverse_lazy("login")
 
+    def get_form(self, form_class: type[SetPasswordForm[User]] | None = None) -> SetPasswordForm[User]:
+        """With a sentence in place of Django's list, which no description of a field can hold."""
+        form: SetPasswordForm[User] = super().get_form(form_class)
+        form.fields["new_password1"].help_text = _(
+            "At least eight characters, not like your login, and none of those that everybody uses."
+        )
+        return form
+
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
         record(Verb.PASSWORD_SET, form.user, whom=form.user)

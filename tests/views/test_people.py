@@ -217,6 +217,7 @@ def test_a_printed_link_sets_a_password_once(course: Course, at_member: Client, 
     (link,) = links_of(at_member, course)
     form = client.get(link, follow=True)
     assert "kim@example.com" in form.content.decode()
+    assert "<ul>" not in form.content.decode(), "a list is no description of a field"
     where = form.redirect_chain[-1][0]
     assert link not in where, "the secret leaves the address at once"
     password = "a-long-password-7"
