@@ -111,6 +111,7 @@ def test_codes_joins_and_links_are_told_without_their_secrets(
     at_member.post(reverse("join-code", args=[course.slug]), {"days": "7"})
     course.refresh_from_db()
     at_outsider.post(reverse("join"), {"code": course.join_code})
+    Enrolment.objects.filter(user=owner).update(made_account=True)
     page = at_member.post(reverse("login-links", args=[course.slug]), {"user": str(owner.pk)})
     link = page.context["links"][0][1].removeprefix("http://testserver")
     form = client.get(link, follow=True)
