@@ -1,4 +1,4 @@
-"""The gradebook's rows as HTML. By hand and not by a template: seven thousand cells of one take a second."""
+"""The gradebook's rows as HTML. By hand and not by a template: there are seven thousand cells."""
 
 from __future__ import annotations
 
