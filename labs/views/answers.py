@@ -12,6 +12,9 @@ from django.utils.translation import gettext as _
 from labs.views.words import NONE
 
 
+SHORT_CHARACTERS, SHORT_LINES = 140, 3
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`value` is what the student wrote or chose; always shown as text."""
@@ -19,6 +22,11 @@ class Answer:
     label: str
     value: str
     is_code: bool = False
+
+    @property
+    def may_scroll(self) -> bool:
+        """Longer than its box may be on a phone: then the keyboard must reach it."""
+        return self.is_code or len(self.value) > SHORT_CHARACTERS or self.value.count("\n") >= SHORT_LINES
 
 
 def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
