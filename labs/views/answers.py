@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from labs.views.words import NONE
 
-
 SHORT_CHARACTERS, SHORT_LINES = 140, 3
 
 
