@@ -14,7 +14,7 @@ from labs.llama.flags import CannotStart, Flags, from_arguments, parser, wheel
 _PR_SET_PDEATHSIG = 1
 # llama-server computes on every core it finds. One step below the processes that read from it, so that a token that
 # has come is stamped now and not when the next batch is done (docs/bench-measure.md has the figures).
-NICENESS = 5
+NICENESS = 10
 
 
 def main(argv: list[str] | None = None) -> int:
