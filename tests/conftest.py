@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from labs.llama.process import EmbeddedServer
@@ -46,6 +47,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_flush() -> None:
+    """On Postgres emptying the tables may meet a question of a test's own daphne half-way; one of them then has to
+    try again, and it is us."""
+    ops = connection.ops
+    flush = ops.execute_sql_flush
+
+    def again(sql_list: list[str]) -> None:
+        for left in reversed(range(5)):
+            try:
+                return flush(sql_list)
+            except OperationalError as error:
+                if "deadlock" not in str(error) or not left:
+                    raise
+        return None
+
+    ops.execute_sql_flush = again  # type: ignore[method-assign,assignment]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ async def serve(settings: Sequence[Settings]) -> None:
     loop = asyncio.get_running_loop()
     apps = [App(each) for each in settings]
     engines = [loop.create_task(app.engine.run()) for app in apps]
-    for app in apps:
+    for app in reversed(apps):  # the first port last: whoever finds it open finds all of them
         await loop.create_server(
             lambda app=app: Connection(app.handle),  # type: ignore[misc]
             app.settings.host,
