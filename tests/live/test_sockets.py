@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from labs.live.topics import Publisher, Topic
-from labs.models import Attempt, State
+from labs.models import Attempt, Endpoint, Run, State
 from tests.live.servers import Valkey
 from tests.live.sockets import Site
 
@@ -175,8 +177,17 @@ def test_a_change_of_state_is_pushed(site: Site, attempt: Attempt, owner: User, 
         assert socket.until_kind("state")["state"] == "open"
 
 
+@pytest.fixture
+def ran(attempt: Attempt, endpoint: Endpoint) -> Run:
+    """The run that the topic tells of: its number is what the hub waits for before it tells the end."""
+    row = attempt.rounds.create(number=1, key="r1", submit_key=uuid.uuid4(), challenge={}, answers={})
+    return attempt.runs.create(
+        round=row, number=1, endpoint=endpoint, token=1, worker="w", started_at=timezone.now()
+    )
+
+
 def test_the_end_is_told_once_after_the_last_token_and_carries_no_verdict(
-    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
+    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn, ran: Run
 ) -> None:
     client = log_in(owner)
     with site.open(client, attempt.pk) as socket:
@@ -194,7 +205,7 @@ def test_the_end_is_told_once_after_the_last_token_and_carries_no_verdict(
 
 
 def test_a_round_that_ends_without_ending_the_attempt_is_told_after_its_last_token(
-    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
+    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn, ran: Run
 ) -> None:
     with site.open(log_in(owner), attempt.pk) as socket:
         socket.until_kind("state")  # what it was when the page opened
