@@ -86,8 +86,7 @@ def boards(request: HttpRequest, course_slug: str) -> HttpResponse:
 @require_safe
 def board(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     course = course_or_404(request, course_slug)
-    if key not in BOARDS:
-        raise Http404
+    _board_or_404(key)
     audience = _audience(request, course)
     own = BoardName.objects.filter(course=course, user=who(request)).first()
     context: dict[str, Any] = {
@@ -108,8 +107,7 @@ def board(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
 def fragment(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     """What the socket pushes, for a page that has none."""
     course = course_or_404(request, course_slug)
-    if key not in BOARDS:
-        raise Http404
+    _board_or_404(key)
     return HttpResponse(draw(course, key, _audience(request, course)))
 
 
@@ -119,8 +117,7 @@ def fragment(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
 def projector(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     """For the wall: no names, nobody last, nothing to press."""
     course = course_of_instructor_or_404(request, course_slug)
-    if key not in BOARDS:
-        raise Http404
+    _board_or_404(key)
     shown = Shown(board_for(course, key, "class"), "class")
     return render(
         request,
@@ -156,8 +153,7 @@ def my_name(request: HttpRequest, course_slug: str) -> HttpResponse:
 def freeze(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     """Freezes, or with `go_on` ends it."""
     course = course_of_instructor_or_404(request, course_slug)
-    if key not in BOARDS:
-        raise Http404
+    _board_or_404(key)
     if "go_on" in request.POST:
         verbs.let_go_on(course, key)
     else:
@@ -173,3 +169,8 @@ def draw(course: Course, key: str, audience: Audience) -> str:
 
 def _audience(request: HttpRequest, course: Course) -> Audience:
     return "staff" if may_see(who(request), course) is Role.INSTRUCTOR else "class"
+
+
+def _board_or_404(key: str) -> None:
+    if key not in BOARDS:
+        raise Http404
