@@ -127,7 +127,10 @@ class Round(models.Model):
 
 
 class Run(models.Model):
-    """One execution of a round's plan. `number` counts within the attempt; `token` is the lease's fencing token."""
+    """One execution of a round's plan. `number` counts within the attempt; `token` is the lease's fencing token.
+
+    `frames_removed_at`: when its recordings lost their raw frames by policy (labs/actions/retention.py).
+    """
 
     class Outcome(models.TextChoices):
         NONE = ""
@@ -151,6 +154,7 @@ class Run(models.Model):
     facts = models.JSONField(default=dict)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    frames_removed_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["attempt", "number"], name="one_run_a_number")]
