@@ -14,6 +14,7 @@ from labs.models.attempt import (
 )
 from labs.models.audit import AuditRow
 from labs.models.board import BoardEntry, BoardName, BoardState
+from labs.models.booking import Booking
 from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
@@ -30,6 +31,7 @@ __all__ = [
     "BoardEntry",
     "BoardName",
     "BoardState",
+    "Booking",
     "CanaryRun",
     "Course",
     "Endpoint",

@@ -40,6 +40,7 @@ class Reason(models.TextChoices):
     STEP_PAUSED = "step_paused"
     REJECTED_BY_SERVER = "rejected_by_server"
     GRADER_ERROR = "grader_error"
+    ENDED_BY_ADMIN = "ended_by_admin"
 
 
 class Attempt(models.Model):

@@ -22,7 +22,10 @@ class Endpoint(models.Model):
 
     `resting`: it failed several times in a row, and nothing is sent before `rest_until`; then a canary tries it.
     `quarantined`: its fingerprint is not its pool's. `canaries` is {name: {"green": bool, "reason": Text or None}},
-    found for the fingerprint `canaries_of`.
+    found for the fingerprint `canaries_of`. `paused`: what ran goes on to its end, nothing new begins; `pause_note`
+    says why to those who wait. `removed`: kept for the runs that name it, and nowhere shown.
+    `ca_pem`: authorities that this server's certificate may be signed by, besides the system's; `verify_tls` off
+    takes any certificate. `abilities` is {name: bool}, what it was seen to answer (labs.actions.probe).
     """
 
     class State(models.TextChoices):
@@ -33,16 +36,21 @@ class Endpoint(models.Model):
         RESTING = "resting"
         QUARANTINED = "quarantined"
         PAUSED = "paused"
+        REMOVED = "removed"
 
     name = models.CharField(max_length=100, unique=True)
     base_url = models.CharField(max_length=300, unique=True)
     api_key = models.CharField(max_length=300, blank=True)
+    verify_tls = models.BooleanField(default=True)
+    ca_pem = models.TextField(blank=True)
     log_path = models.CharField(
         max_length=500, blank=True, help_text="The server's log, where this machine can read it."
     )
     state = models.CharField(max_length=16, choices=State.choices, default=State.UNKNOWN)
     detail = models.CharField(max_length=300, blank=True)
+    pause_note = models.CharField(max_length=200, blank=True)
     facts = models.JSONField(default=dict, blank=True)
+    abilities = models.JSONField(default=dict, blank=True)
     probed_at = models.DateTimeField(null=True, blank=True)
     pool = models.ForeignKey(Pool, models.SET_NULL, null=True, blank=True, related_name="endpoints")
     fingerprint = models.CharField(max_length=16, blank=True)
