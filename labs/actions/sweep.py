@@ -22,6 +22,7 @@ from labs.actions.pauses import closed_steps
 from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
 from labs.actions.regrade.build import overdue, stalled
+from labs.actions.retention import Retention
 from labs.actions.wake import wake
 from labs.models import Attempt, Lease, Reason, RegradeSet, Round, Run, State
 from labs.sheets import seen_of
@@ -30,6 +31,7 @@ from labs.steps import all_steps
 log = logging.getLogger(__name__)
 
 Row = TypeVar("Row", bound=Model)
+_retention = Retention()
 
 
 def sweep_once() -> None:
@@ -55,6 +57,7 @@ def sweep_once() -> None:
         ),
         end_paused,
     )
+    _do(_retention.step)
     from labs.tasks import build_regrades, drive, probe_endpoints  # tasks imports the actions
 
     if waiting().exists() or canaries_due().exists():
@@ -71,6 +74,13 @@ def _each(found: QuerySet[Row], repair: Callable[[Row], None]) -> None:
             repair(row)
         except Exception:
             log.exception("sweep: %s of %s %s failed", repair.__name__, type(row).__name__, row.pk)
+
+
+def _do(step: Callable[[], None]) -> None:
+    try:
+        step()
+    except Exception:
+        log.exception("sweep: %s failed", step.__qualname__)
 
 
 def end_lost(lease: Lease) -> None:

@@ -1,4 +1,4 @@
-"""What the hub does by the clock: states every two seconds, rights every fifteen, a ping every ten."""
+"""What the hub does by the clock: states every two seconds, rights every five, a ping every ten."""
 
 from __future__ import annotations
 
