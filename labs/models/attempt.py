@@ -43,6 +43,12 @@ class Reason(models.TextChoices):
     ENDED_BY_ADMIN = "ended_by_admin"
 
 
+class AttemptQuerySet(models.QuerySet["Attempt"]):
+    def for_grade(self) -> AttemptQuerySet:
+        """Those that can count for something. Practice counts nowhere, so whatever adds attempts up asks this."""
+        return self.filter(practice=False)
+
+
 class Attempt(models.Model):
     """One student's try at one step. `version` grows with every change of state, so a page can tell news from old.
 
@@ -50,6 +56,8 @@ class Attempt(models.Model):
     `submitted_at`: when its first round arrived here, or that of the one it repeats after a fault; by that it lost
     `late_percent` of its points, frozen then.
     `queued_at` orders the queue; an attempt that returns keeps it, and so stands at the head again (`returned`).
+    `practice`: on inputs of its own, behind all graded attempts. Never charged, never a grade nor on a board; its
+    `seed_number` counts the practice attempts before it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -62,6 +70,7 @@ class Attempt(models.Model):
     reason = models.CharField(max_length=32, choices=Reason.choices, blank=True)
     reason_detail = models.CharField(max_length=500, blank=True)
     version = models.PositiveIntegerField(default=1)
+    practice = models.BooleanField(default=False)
     charged = models.BooleanField(default=True)
     returned = models.BooleanField(default=False)
     cancel_requested = models.BooleanField(default=False)
@@ -72,6 +81,8 @@ class Attempt(models.Model):
     not_before = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AttemptQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -10,6 +10,7 @@ from django.db.models import Q
 class Course(models.Model):
     """`zone` is an IANA name; `language` is what a newcomer sees first.
 
+    `practice_s`: machine-seconds of practice for each student; 0: nobody may practise.
     `join_code` lets whoever is logged in become a student until `join_code_ends_at`; empty: there is none.
     """
 
@@ -18,6 +19,9 @@ class Course(models.Model):
     zone = models.CharField(max_length=64, default="Asia/Seoul")
     language = models.CharField(max_length=8, default="ko")
     attempts_per_step = models.PositiveSmallIntegerField(default=10)
+    practice_s = models.PositiveSmallIntegerField(
+        default=300, help_text="Machine-seconds of practice for each student; 0: no practice."
+    )
     ends_at = models.DateTimeField(null=True, blank=True)
     join_code = models.CharField(max_length=20, blank=True, editable=False)
     join_code_ends_at = models.DateTimeField(null=True, editable=False)

@@ -61,6 +61,7 @@ class Endpoint(models.Model):
     last_lab_line = models.CharField(max_length=300, blank=True)
     canaries = models.JSONField(default=dict, blank=True)
     canaries_of = models.CharField(max_length=16, blank=True)
+    prompt_ms_per_token = models.FloatField(null=True, blank=True)
     canaries_at = models.DateTimeField(null=True, blank=True)
     canaries_tried_at = models.DateTimeField(null=True, blank=True)
     canaries_wanted = models.BooleanField(default=False)
