@@ -18,6 +18,7 @@ from labs.models.booking import Booking
 from labs.models.course import Course, Enrolment, JoinTry, Role
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
+from labs.models.notice import Notice, Viewing
 from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
 from labs.models.rule import Extension, StepRule
 
@@ -42,6 +43,7 @@ __all__ = [
     "GradeEvent",
     "JoinTry",
     "Lease",
+    "Notice",
     "Pool",
     "Reason",
     "RegradeRow",
@@ -53,4 +55,5 @@ __all__ = [
     "StepLimits",
     "StepRule",
     "StoredRecording",
+    "Viewing",
 ]

@@ -12,6 +12,8 @@ class Course(models.Model):
 
     `practice_s`: machine-seconds of practice for each student; 0: nobody may practise.
     `join_code` lets whoever is logged in become a student until `join_code_ends_at`; empty: there is none.
+    From `ends_at` on nothing is taken any more. `erase_after_days` later its students' personal data go; None: as the
+    site's setting says. `erased_at`: that has been done.
     """
 
     slug = models.SlugField(unique=True)
@@ -23,6 +25,8 @@ class Course(models.Model):
         default=300, help_text="Machine-seconds of practice for each student; 0: no practice."
     )
     ends_at = models.DateTimeField(null=True, blank=True)
+    erase_after_days = models.PositiveSmallIntegerField(null=True, blank=True)
+    erased_at = models.DateTimeField(null=True, editable=False)
     join_code = models.CharField(max_length=20, blank=True, editable=False)
     join_code_ends_at = models.DateTimeField(null=True, editable=False)
 
@@ -50,7 +54,8 @@ class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
 
 class Enrolment(models.Model):
     """`number` is the student number as the roster writes it, leading zeros included. `made_account`: the roster that
-    brought this student made their account."""
+    brought this student made their account. `erased_at`: the account is a code name that stands for a student whose
+    personal data are gone."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="enrolments")
     course = models.ForeignKey(Course, models.CASCADE, related_name="enrolments")
@@ -58,6 +63,7 @@ class Enrolment(models.Model):
     number = models.CharField(max_length=40, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
     made_account = models.BooleanField(default=False, editable=False)
+    erased_at = models.DateTimeField(null=True, editable=False)
 
     objects = EnrolmentQuerySet.as_manager()
 
