@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -103,8 +104,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A board without names: what is kept when it is frozen. `older`: entries of other servers or versions, which may
-    not stand beside these."""
+    """A board without names: what is kept when it is frozen. `older`: entries that counted with other servers or
+    versions, which may not stand beside these."""
 
     places: Sequence[Place]
     median: float | None = None
@@ -192,13 +193,11 @@ def _taking_part(course_id: int) -> set[int]:
 
 
 def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
-    entries = [
-        entry
-        for entry in BoardEntry.objects.filter(course_id=course_id, board=rules.key).order_by("pk")
-        if entry.user_id in taking_part
-    ]
+    # One of each student and class, in the order in which they came, so that ties have one order everywhere.
+    counting = BoardEntry.objects.filter(course_id=course_id, board=rules.key, counts=True).order_by("pk")
+    entries = [entry for entry in counting if entry.user_id in taking_part]
     shown_class = _largest(entries)
-    counted = _counted([entry for entry in entries if entry.comparable == shown_class], rules.counts)
+    counted = [entry for entry in entries if entry.comparable == shown_class]
     values = [entry.value for entry in counted]
     rank_of = ranks(values, rules.digits) if rules.ranked else [None] * len(values)
     # Five values cannot say anything with that much certainty.
@@ -262,22 +261,21 @@ def code_name(course_id: int, user_id: int) -> str:
 
 def _largest(entries: Sequence[BoardEntry]) -> str:
     """The class of most students, the newer of equal ones: with two unlike servers a board must not flip with each
-    attempt."""
-    students: dict[str, set[int]] = {}
-    newest: dict[str, int] = {}
-    for entry in entries:
-        students.setdefault(entry.comparable, set()).add(entry.user_id)
-        newest[entry.comparable] = entry.pk
-    return max(students, key=lambda name: (len(students[name]), newest[name]), default="")
+    attempt. `entries`: one of each student and class, oldest first."""
+    students = Counter(entry.comparable for entry in entries)
+    newest = {entry.comparable: entry.pk for entry in entries}
+    return max(students, key=lambda name: (students[name], newest[name]), default="")
 
 
-def _counted(entries: Sequence[BoardEntry], counts: Counts) -> list[BoardEntry]:
-    """One a student, in the order in which they first came, so that ties have one order everywhere."""
-    found: dict[int, BoardEntry] = {}
-    for entry in entries:
-        if counts == "first" and not entry.is_first:
-            continue
-        known = found.get(entry.user_id)
-        if known is None or counts == "newest" or (counts == "best" and entry.value < known.value):
-            found[entry.user_id] = entry
-    return list(found.values())
+def the_one_that_counts(entry: BoardEntry) -> BoardEntry | None:
+    """Among the student's entries of this entry's board and class. None: the first attempt was of another class."""
+    own = BoardEntry.objects.filter(
+        course_id=entry.course_id, board=entry.board, comparable=entry.comparable, user_id=entry.user_id
+    )
+    match BOARDS[entry.board].counts:
+        case "newest":
+            return own.order_by("-pk").first()
+        case "first":
+            return own.filter(is_first=True).order_by("pk").first()
+        case "best":
+            return own.order_by("value", "pk").first()

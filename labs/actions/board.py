@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from labs.actions.errors import Refused
 from labs.actions.storable import storable
-from labs.boards import BOARDS, standing_of
+from labs.boards import BOARDS, standing_of, the_one_that_counts
 from labs.measure.fingerprint import fingerprint
 from labs.models import Attempt, BoardEntry, BoardName, BoardState, Course
 from labs.steps.base import Score, Seen, Step
@@ -43,7 +43,7 @@ def enter(attempt: Attempt, scores: Sequence[Score]) -> None:
 
 def _enter(attempt: Attempt, scores: Sequence[Score]) -> None:
     for score in scores:
-        BoardEntry.objects.update_or_create(
+        entry, _made = BoardEntry.objects.update_or_create(
             attempt=attempt,
             board=score.board,
             defaults={
@@ -53,9 +53,23 @@ def _enter(attempt: Attempt, scores: Sequence[Score]) -> None:
                 "value": score.value,
                 "detail": storable(score.detail),
                 "is_first": attempt.seed_number == 0,
+                "counts": False,
             },
         )
+        count_anew(entry)
         changed(attempt.course_id, score.board)
+
+
+def count_anew(entry: BoardEntry) -> None:
+    """Marks which of the student's entries counts, now that this one is there or has changed."""
+    chosen = the_one_that_counts(entry)
+    of_student = BoardEntry.objects.filter(
+        course_id=entry.course_id, board=entry.board, comparable=entry.comparable, user_id=entry.user_id
+    )
+    # First the old one goes: two must never count.
+    of_student.filter(counts=True).exclude(pk=chosen.pk if chosen else 0).update(counts=False)
+    if chosen is not None and not chosen.counts:
+        BoardEntry.objects.filter(pk=chosen.pk).update(counts=True)
 
 
 def changed(course_id: int, *boards: str) -> None:

@@ -11,7 +11,11 @@ from labs.models.course import Course
 
 class BoardEntry(models.Model):
     """One attempt on one board. `comparable` names the class of entries that may stand side by side: what the server
-    was (its fingerprint) and the step's version."""
+    was (its fingerprint) and the step's version.
+
+    `counts`: of the student's entries in that class the one that stands on the board. Kept here, because a board must
+    not take longer with every attempt that was ever made.
+    """
 
     course = models.ForeignKey(Course, models.CASCADE, related_name="board_entries")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="board_entries")
@@ -21,10 +25,19 @@ class BoardEntry(models.Model):
     value = models.FloatField()
     detail = models.JSONField()
     is_first = models.BooleanField(help_text="The student's first charged attempt of the step.")
+    counts = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["attempt", "board"], name="one_entry_a_board")]
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "board"], name="one_entry_a_board"),
+            # Boards are read by it too.
+            models.UniqueConstraint(
+                fields=["course", "board", "comparable", "user"],
+                condition=models.Q(counts=True),
+                name="one_entry_counts",
+            ),
+        ]
         indexes = [models.Index(fields=["course", "board", "comparable", "user"])]
         ordering = ["pk"]
 

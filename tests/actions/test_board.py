@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
+from pytest_django import DjangoAssertNumQueries
 
 from labs.actions.board import call_me, changed, enter, freeze, let_go_on
 from labs.actions.errors import Refused
@@ -78,6 +79,26 @@ def test_the_first_attempt_predicts_the_best_voice_counts_and_the_newest_time_is
     assert stands(course, "predictor") == [(1, "Ann", 5.0)]
     assert stands(course, "voice") == [(1, "Ann", 2.0)]
     assert stands(course, "ttft") == [(None, "Ann", 4.0)]
+
+
+def test_one_entry_counts_however_often_a_student_tries(
+    course: Course, people: list[User], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for board in BOARDS:
+        attempts = [
+            scored(course, people[0], board, value, seed_number=n) for n, value in enumerate((5.0, 2.0, 4.0))
+        ]
+        enter(attempts[1], [Score(board, 9.0, {}, RunRecord({}, SERVER))])
+    counting = BoardEntry.objects.filter(counts=True)
+    assert dict(counting.values_list("board", "value")) == {"ttft": 4.0, "predictor": 5.0, "voice": 4.0}, (
+        "an entry that became worse gives its place to the next best"
+    )
+    assert len(counting) == len(BOARDS)
+    # State, who takes part, entries, and names; the class's held steps or the staff's users.
+    with django_assert_num_queries(5):
+        board_for(course, "voice", "class")
+    with django_assert_num_queries(5):
+        board_for(course, "voice", "staff")
 
 
 def test_another_server_begins_a_new_class_when_most_are_there(course: Course, people: list[User]) -> None:

@@ -31,6 +31,7 @@ def stand(attempt: Attempt, value: float) -> None:
             "value": value,
             "detail": {},
             "is_first": True,
+            "counts": True,
         },
     )
     changed(attempt.course_id, "voice")

@@ -31,6 +31,7 @@ def stand(attempt: Attempt, board: str = "voice", value: float = 900.0) -> Board
         value=value,
         detail={"prompt_n": 100, "sentence_tokens": 50, "opened_ms": 812.5},
         is_first=True,
+        counts=True,
     )
 
 

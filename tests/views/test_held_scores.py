@@ -199,6 +199,7 @@ def test_nor_on_a_board(
         value=900.0,
         detail={},
         is_first=True,
+        counts=True,
     )
     if is_frozen:
         freeze(course, "voice")
