@@ -7,10 +7,9 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
-from django.conf import settings
 from django.core.cache import cache
 
-from labs.llama.client import LlamaClient
+from labs.clients import client_of
 from labs.llama.errors import LlamaError, Rejected
 from labs.models import Endpoint
 from labs.text import Json
@@ -41,9 +40,7 @@ def pieces(messages: Messages) -> list[Json] | None:
         if cache.get(away := f"tokens:away:{endpoint.pk}"):
             return None
         try:
-            with LlamaClient(
-                endpoint.base_url, endpoint.api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS
-            ) as client:
+            with client_of(endpoint) as client:
                 text = client.apply_template([dict(m) for m in messages])
                 tokens = client.tokenize_pieces(text, add_special=True)  # as the server does with a chat
         except LlamaError as error:

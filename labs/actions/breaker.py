@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from labs.actions.storable import storable
@@ -17,7 +17,13 @@ FAILURES = 3
 FIRST_REST_S = 10
 LONGEST_REST_S = 300
 # What a probe of `/health` may not lift: a person, the breaker or the pool's rule put it there.
-HELD = (Endpoint.State.PAUSED, Endpoint.State.RESTING, Endpoint.State.QUARANTINED)
+HELD = (
+    Endpoint.State.PAUSED,
+    Endpoint.State.RESTING,
+    Endpoint.State.QUARANTINED,
+    Endpoint.State.REMOVED,
+)
+NOT_OF_ITS_POOL = "another model, build or size than its pool has"
 
 
 def succeeded(endpoint: Endpoint) -> None:
@@ -53,7 +59,11 @@ def still_wrong(endpoint: Endpoint, detail: str) -> None:
 
 
 def close(endpoint: Endpoint) -> None:
-    """The canary came back: runs may go there again."""
+    """The canary came back: runs may go there again, unless it came back as another server than its pool has."""
     here = Endpoint.objects.filter(pk=endpoint.pk, state=Endpoint.State.RESTING)
-    if here.update(state=Endpoint.State.UP, failures=0, rest_until=None, detail=""):
+    rested = {"failures": 0, "rest_until": None}
+    fits = Q(pool=None) | Q(pool__fingerprint="") | Q(pool__fingerprint=F("fingerprint"))
+    if here.filter(fits).update(state=Endpoint.State.UP, detail="", **rested):
         log.warning("endpoint %s is back", endpoint)
+    elif here.update(state=Endpoint.State.QUARANTINED, detail=NOT_OF_ITS_POOL, **rested):
+        log.error("endpoint %s is back, and kept out: %s", endpoint, NOT_OF_ITS_POOL)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
 from django.conf import settings
 from django.db.models import QuerySet
 
@@ -14,13 +18,30 @@ def checked_address(url: str) -> str:
     return check_address(url, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
 
 
-def forget_findings(endpoint: Endpoint) -> None:
-    """Without saving: at another address is another server, to be probed before anything is sent there."""
-    endpoint.state, endpoint.detail = Endpoint.State.UNKNOWN, ""
-    endpoint.facts, endpoint.fingerprint, endpoint.probed_at = {}, "", None
-    endpoint.canaries, endpoint.canaries_of, endpoint.has_red_canary = {}, "", False
-    endpoint.canaries_at = endpoint.canaries_tried_at = endpoint.rest_until = None
-    endpoint.failures, endpoint.canaries_wanted = 0, False
+FINDINGS: Mapping[str, Any] = {
+    "state": Endpoint.State.UNKNOWN,
+    "detail": "",
+    "facts": {},
+    "abilities": {},
+    "fingerprint": "",
+    "probed_at": None,
+    "canaries": {},
+    "canaries_of": "",
+    "canaries_at": None,
+    "canaries_tried_at": None,
+    "canaries_wanted": False,
+    "has_red_canary": False,
+    "failures": 0,
+    "rest_until": None,
+}
+
+
+def forget_findings(endpoint: Endpoint) -> Sequence[str]:
+    """Without saving: at another address is another server, to be probed before anything is sent there. Returns the
+    names of what it set."""
+    for name, value in FINDINGS.items():
+        setattr(endpoint, name, copy(value))
+    return list(FINDINGS)
 
 
 def pause(endpoints: QuerySet[Endpoint]) -> int:

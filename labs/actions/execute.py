@@ -21,6 +21,7 @@ from labs.actions.claim import Claim, claim_next
 from labs.actions.finish import endpoint_is, finish, put_back
 from labs.actions.probe import STATES
 from labs.actions.watch import Watch
+from labs.clients import Reach, client_for, reach_of
 from labs.live.topics import publisher
 from labs.llama.client import LlamaClient
 from labs.llama.stream import Limits
@@ -51,9 +52,9 @@ def _watch() -> Watch:
 
 
 @cache
-def _client(base_url: str, api_key: str) -> LlamaClient:
+def _client(reach: Reach) -> LlamaClient:
     """Kept for the life of the process: building one inside the stopwatch would cost 34 ms a request."""
-    return LlamaClient(base_url, api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
+    return client_for(reach)
 
 
 def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
@@ -63,7 +64,7 @@ def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
         while not stopping():
             if held := claim_canaries(WORKER):
                 with _watch().over(held) as control:
-                    run_canaries(held, _client(held.endpoint.base_url, held.endpoint.api_key), control)
+                    run_canaries(held, _client(reach_of(held.endpoint)), control)
             elif claim := claim_next(WORKER):
                 execute(claim)
                 done += 1
@@ -80,7 +81,7 @@ def execute(claim: Claim) -> None:
     with _watch().over(claim) as control:
         topic = publisher().topic(claim.attempt.pk, claim.run.number)
         try:
-            client = _client(claim.endpoint.base_url, claim.endpoint.api_key)
+            client = _client(reach_of(claim.endpoint))
             if (away := not_ready(client, claim.endpoint, control)) is not None:
                 put_back(claim, away)
                 return

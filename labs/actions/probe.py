@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from labs.actions.breaker import HELD
+from labs.actions.breaker import HELD, NOT_OF_ITS_POOL
 from labs.actions.storable import storable
-from labs.llama.client import LlamaClient
-from labs.llama.errors import LlamaError
+from labs.clients import client_of
+from labs.llama.abilities import abilities
+from labs.llama.errors import BadAddress, LlamaError
 from labs.measure.fingerprint import fingerprint
 from labs.measure.prepare import read_facts
 from labs.measure.recording import ServerFacts
@@ -19,28 +19,40 @@ from labs.models import Endpoint, Pool
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
 PROBE_EVERY_S = 10
+# What `Endpoint.detail` begins with where the address cannot be used, or is not a llama-server's.
+ADDRESS, STRANGER = "address", "stranger"
 
 
-def probe(endpoint: Endpoint) -> Endpoint.State:
-    """Never raises for what a server does. A paused endpoint stays paused, but its facts are refreshed."""
+def probe(endpoint: Endpoint, *, thoroughly: bool = False) -> Endpoint.State:
+    """Never raises for what a server does. A paused endpoint stays paused, but its facts are refreshed.
+
+    What it can answer is asked when it has changed, or `thoroughly`. Returns what was found, whatever is stored.
+    """
+    facts, able = None, None
     try:
-        with LlamaClient(
-            endpoint.base_url, endpoint.api_key or None, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS
-        ) as client:
+        with client_of(endpoint) as client:
             health = client.health()
             state, detail = STATES.get(health.state, Endpoint.State.DOWN), health.detail
-            known = ServerFacts.from_json(endpoint.facts)
-            facts = read_facts(client, known) if state is Endpoint.State.UP else None
+            if state is Endpoint.State.UP:
+                facts = read_facts(client, ServerFacts.from_json(endpoint.facts))
+                if thoroughly or not endpoint.abilities or fingerprint(facts) != endpoint.fingerprint:
+                    able = abilities(client)
+            elif health.state == "not_llama_server":
+                detail = f"{STRANGER} {detail}"
+    except BadAddress as error:
+        state, detail = Endpoint.State.DOWN, f"{ADDRESS} {error.reason}"
     except LlamaError as error:
-        state, detail, facts = Endpoint.State.DOWN, str(error), None
+        state, detail = Endpoint.State.DOWN, str(error)
     # By its address too: one that was moved meanwhile is another server, and this says nothing of it.
     found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
     found.update(probed_at=Now())
+    if able is not None:
+        found.update(abilities=able)
     if facts is not None:
         print_ = fingerprint(facts)
         found.update(facts=storable(facts.to_json()), fingerprint=print_)
         if not fits(endpoint.pool, print_):
-            state, detail = Endpoint.State.QUARANTINED, "another model, build or size than its pool has"
+            state, detail = Endpoint.State.QUARANTINED, NOT_OF_ITS_POOL
     lifted = {Endpoint.State.QUARANTINED} if facts is not None else set()
     found.exclude(state__in=set(HELD) - lifted).update(state=state, detail=storable(detail[:300]))
     return state
@@ -57,7 +69,7 @@ def fits(pool: Pool | None, print_: str) -> bool:
 
 def due() -> QuerySet[Endpoint]:
     """Endpoints whose last probe is too old, or that have had none."""
-    return Endpoint.objects.filter(
+    return Endpoint.objects.exclude(state=Endpoint.State.REMOVED).filter(
         Q(probed_at__isnull=True) | Q(probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
     )
 

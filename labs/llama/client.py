@@ -1,6 +1,7 @@
 """The client of one llama-server. Build it before any clock starts, and reuse it; it is thread-safe."""
 
 import json
+import ssl
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -35,11 +36,20 @@ Message = dict[str, Any]
 
 class LlamaClient:
     """`base_url` is checked at every connect: link-local and metadata addresses never, local ones only
-    with `allow_local`. Calls raise Unreachable, Rejected (or its children), BadAddress, BadFrame."""
+    with `allow_local`. `ca_pem` are further authorities for its certificate; without `verify_tls` any certificate
+    will do. Calls raise Unreachable, Rejected (or its children), BadAddress, BadFrame."""
 
-    def __init__(self, base_url: str, api_key: str | None = None, *, allow_local: bool = True) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        allow_local: bool = True,
+        verify_tls: bool = True,
+        ca_pem: str = "",
+    ) -> None:
         self.base_url = normalise_address(base_url)
-        transport = StampedTransport(allow_local=allow_local)
+        transport = StampedTransport(allow_local=allow_local, verify_tls=verify_tls, ca_pem=ca_pem)
         if self.base_url.startswith("https:"):
             transport.ssl_context  # noqa: B018  built now, not inside somebody's stopwatch
         headers = {
@@ -180,7 +190,17 @@ class LlamaClient:
         except httpx.RemoteProtocolError as exc:
             raise BadFrame("the answer is not HTTP") from exc
         except httpx.TransportError as exc:
-            raise Unreachable(str(exc) or "no connection") from exc
+            raise Unreachable(str(exc) or "no connection", untrusted=is_untrusted(exc)) from exc
+
+
+def is_untrusted(exc: BaseException) -> bool:
+    """Whether what ended the connection was the server's certificate."""
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _json_list(body: bytes) -> list[object]:

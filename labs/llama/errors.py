@@ -14,11 +14,13 @@ class BadAddress(LlamaError):
 
 
 class Unreachable(LlamaError):
-    """No answer: refused, unknown host, or silent. `timed_out` tells a wedged server from an absent one."""
+    """No answer: refused, unknown host, or silent. `timed_out` tells a wedged server from an absent one, `untrusted`
+    one whose certificate was not accepted."""
 
-    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+    def __init__(self, message: str, *, timed_out: bool = False, untrusted: bool = False) -> None:
         super().__init__(message)
         self.timed_out = timed_out
+        self.untrusted = untrusted
 
 
 class Rejected(LlamaError):

@@ -48,6 +48,8 @@ def _said(client: "LlamaClient") -> Health | None:
     if is_loading(body):
         return Health("loading")
     status = response.status_code
+    if response.is_redirect:
+        return Health("not_llama_server", "redirect")
     if status >= 500 or status in (401, 403):
         return _health_of(error_of(response, body))
     return None if status == 200 and _is_green(body) else Health("not_llama_server", f"http {status}")
@@ -85,6 +87,8 @@ def _complete(client: "LlamaClient") -> None:
 
 def _health_of(exc: LlamaError) -> Health:
     match exc:
+        case Unreachable(untrusted=True):
+            return Health("down", "certificate")
         case Unreachable():
             return Health("unhealthy", "timeout") if exc.timed_out else Health("down", "unreachable")
         case Unauthorised():

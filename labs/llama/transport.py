@@ -17,15 +17,23 @@ from labs.llama.backend import StampedBackend, Wire
 class StampedTransport(httpx.BaseTransport):
     """The request's `wire` extension (a `Wire`) takes the stamps and gives the deadlines."""
 
-    def __init__(self, *, allow_local: bool) -> None:
+    def __init__(self, *, allow_local: bool, verify_tls: bool = True, ca_pem: str = "") -> None:
         self._allow_local = allow_local
+        self._verify_tls = verify_tls
+        self._ca_pem = ca_pem
 
     @cached_property
     def ssl_context(self) -> ssl.SSLContext:
         """Costs some 26 ms, so it is made once and only for https. The system's authorities (and those of
-        SSL_CERT_FILE, for a school's own), and certifi's for images that bring none."""
+        SSL_CERT_FILE, for a school's own), and certifi's for images that bring none. Raises ssl.SSLError for a
+        `ca_pem` that is none."""
         context = ssl.create_default_context()
         context.load_verify_locations(certifi.where())
+        if self._ca_pem:
+            context.load_verify_locations(cadata=self._ca_pem)
+        if not self._verify_tls:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
         return context
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

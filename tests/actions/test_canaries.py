@@ -17,7 +17,7 @@ from labs.actions.finish import endpoint_is, finish
 from labs.actions.pauses import paused_everywhere
 from labs.actions.sweep import end_paused, sweep_once
 from labs.measure.control import Control
-from labs.models import Attempt, CanaryRun, Endpoint, Lease, Run
+from labs.models import Attempt, CanaryRun, Endpoint, Lease, Pool, Run
 from labs.text import N_
 from tests.actions.conftest import Submit
 from tests.actions.toy import ToyStep, drive
@@ -366,3 +366,15 @@ def test_a_resting_server_that_is_red_closes_the_step_too(
     close_step(closed)
     attempt.refresh_from_db()
     assert attempt.reason == "step_paused"
+
+
+def test_one_that_comes_back_as_another_server_than_its_pool_has_is_kept_out(endpoint: Endpoint) -> None:
+    pool = Pool.objects.create(name="class", fingerprint="old")
+    change(endpoint, state=Endpoint.State.RESTING, failures=4, pool=pool, fingerprint="new")
+    breaker.close(endpoint)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failures) == (Endpoint.State.QUARANTINED, 0)
+    change(endpoint, state=Endpoint.State.RESTING, fingerprint="old")
+    breaker.close(endpoint)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.detail) == (Endpoint.State.UP, "")

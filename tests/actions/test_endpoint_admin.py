@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -74,6 +76,23 @@ def test_a_move_is_probed_anew_and_a_new_name_is_not(admin: Client) -> None:
     post(admin, change(endpoint), base_url="http://127.0.0.1:8081")
     endpoint.refresh_from_db()
     assert (endpoint.state, endpoint.facts) == (Endpoint.State.UNKNOWN, {})
+
+
+def test_what_a_worker_found_while_the_form_was_saved_stays(
+    admin: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = Endpoint.objects.create(name="a", base_url="http://127.0.0.1:8080")
+    save = Endpoint.save
+
+    def a_moment_later(self: Endpoint, *args: Any, **kwargs: Any) -> None:
+        Endpoint.objects.filter(pk=self.pk).update(state=Endpoint.State.RESTING, failures=3)
+        save(self, *args, **kwargs)
+
+    monkeypatch.setattr(Endpoint, "save", a_moment_later)
+    post(admin, change(endpoint), name="b", new_key="s3cret")
+    endpoint.refresh_from_db()
+    assert (endpoint.name, endpoint.api_key) == ("b", "s3cret")
+    assert (endpoint.state, endpoint.failures) == (Endpoint.State.RESTING, 3)
 
 
 def act(admin: Client, action: str, *endpoints: Endpoint) -> None:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from pytest_django import Settings
 
 from labs.actions import probe as probe_module
 from labs.actions.finish import endpoint_is
-from labs.actions.probe import probe, probe_due
+from labs.actions.probe import due, probe, probe_due
 from labs.models import Endpoint, Pool
 from tests.llama.byte_server import ByteServer, Peer, answer
 
@@ -31,7 +32,8 @@ ANSWERS = {
 @pytest.fixture
 def server() -> Iterator[ByteServer]:
     def say(peer: Peer) -> None:
-        peer.send(answer("200 OK", json.dumps(ANSWERS[peer.path]).encode()))
+        found = ANSWERS.get(peer.path)
+        peer.send(answer("200 OK" if found else "404 Not Found", json.dumps(found or {}).encode()))
 
     with ByteServer(say) as running:
         yield running
@@ -48,6 +50,7 @@ def test_a_probe_keeps_what_it_cannot_ask_and_stores_what_postgres_can_hold(here
     assert (here.state, here.facts["batch"], here.facts["n_ctx"]) == ("up", 128, 2048)
     assert (here.facts["model"], here.facts["build"]) == ("small.gguf", "b1\ufffd")
     assert here.probed_at is not None
+    assert here.abilities == {"slots": True, "metrics": False, "erase": False, "tokens": False}
 
 
 def test_what_was_found_at_an_old_address_is_not_stored_for_the_new(here: Endpoint) -> None:
@@ -90,6 +93,49 @@ def test_a_paused_endpoint_stays_paused(here: Endpoint) -> None:
     probe(here)
     here.refresh_from_db()
     assert (here.state, here.facts["n_ctx"]) == ("paused", 2048)
+
+
+def test_what_it_can_answer_is_asked_when_it_has_changed(here: Endpoint) -> None:
+    probe(here)
+    here.refresh_from_db()
+    Endpoint.objects.update(abilities={"slots": False})
+    probe(Endpoint.objects.get())
+    assert Endpoint.objects.get().abilities == {"slots": False}
+    probe(Endpoint.objects.get(), thoroughly=True)
+    assert Endpoint.objects.get().abilities["slots"]
+    Endpoint.objects.update(abilities={"slots": False}, fingerprint="of an older build")
+    probe(Endpoint.objects.get())
+    assert Endpoint.objects.get().abilities["slots"]
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        (answer("302 Found", b"", "text/html", "Location: http://127.0.0.1:1/"), "stranger redirect"),
+        (answer("200 OK", b"<html>", "text/html"), "stranger http 200"),
+        (answer("503 Service Unavailable", b'{"error": {"message": "Loading model"}}'), ""),
+        (answer("401 Unauthorized", b"{}"), "unauthorised"),
+    ],
+)
+def test_what_is_wrong_is_kept_as_a_code(said: bytes, detail: str, db: None) -> None:
+    with ByteServer(lambda peer: peer.send(said)) as server:
+        endpoint = Endpoint.objects.create(name="odd", base_url=server.url)
+        probe(endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.detail == detail
+
+
+def test_an_address_that_is_not_called_any_more(db: None, settings: Settings) -> None:
+    settings.LABHUB_ALLOW_LOCAL_ENDPOINTS = False
+    endpoint = Endpoint.objects.create(name="near", base_url="http://127.0.0.1:1")
+    probe(endpoint)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.detail) == ("down", "address local")
+
+
+def test_a_removed_endpoint_is_not_probed(here: Endpoint) -> None:
+    Endpoint.objects.update(state=Endpoint.State.REMOVED)
+    assert not due().exists()
 
 
 def test_a_second_wake_up_finds_nothing_to_do(here: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from labs.llama.client import LlamaClient
 from labs.llama.errors import Unreachable
 from tests.llama import sse_cases as case
-from tests.llama.byte_server import LIMIT_S, SSE_HEAD, ByteServer, Peer, chunked
+from tests.llama.byte_server import LIMIT_S, SSE_HEAD, ByteServer, Peer, answer, chunked
 from tests.llama.streaming import BODY, PATIENT, TOKEN
 
 OPENSSL = shutil.which("openssl")
@@ -71,9 +71,19 @@ def test_stream_and_cut(certificate: Path, context: ssl.SSLContext, monkeypatch:
 
 
 def test_an_unknown_certificate_is_not_trusted(context: ssl.SSLContext) -> None:
-    with (
-        ByteServer(lambda peer: None, context) as server,
-        LlamaClient(server.url) as client,
-        pytest.raises(Unreachable),
-    ):
-        client.props()
+    with ByteServer(lambda peer: None, context) as server, LlamaClient(server.url) as client:
+        with pytest.raises(Unreachable) as refused:
+            client.props()
+        assert refused.value.untrusted
+        assert client.health().detail == "certificate"
+
+
+def test_a_servers_own_authority_or_none_at_all(certificate: Path, context: ssl.SSLContext) -> None:
+    def script(peer: Peer) -> None:
+        peer.send(answer("200 OK", b'{"status": "ok"}'))
+
+    own = certificate.with_name("cert.pem").read_text()
+    with ByteServer(script, context) as server:
+        for client in (LlamaClient(server.url, ca_pem=own), LlamaClient(server.url, verify_tls=False)):
+            with client:
+                assert client.get_object("/health") == {"status": "ok"}
