@@ -8,8 +8,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 
-def database(url: str) -> dict[str, Any]:
-    """Raises ImproperlyConfigured for any scheme but sqlite and postgresql."""
+def database(url: str, pool_size: int = 0) -> dict[str, Any]:
+    """Raises ImproperlyConfigured for any scheme but sqlite and postgresql.
+
+    `pool_size` connections to Postgres at most for the whole process, kept and shared by its threads; 0: each thread
+    opens its own, and closes it.
+    """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
@@ -25,6 +29,9 @@ def database(url: str) -> dict[str, Any]:
             "TEST": {"NAME": unquote(parts.path) + ".test"},
         }
     if parts.scheme in {"postgres", "postgresql"}:
+        # A class that comes back at once is hundreds of threads, and Postgres takes a hundred connections: they wait
+        # for one of the pool's, half a minute at most.
+        pool = {"min_size": 1, "max_size": pool_size, "timeout": 30}
         # No CONN_MAX_AGE: under ASGI a request's thread ends with it, and leaves a kept connection to the collector.
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -33,7 +40,9 @@ def database(url: str) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": parts.hostname or "",
             "PORT": parts.port or "",
-            "OPTIONS": dict(parse_qsl(parts.query)),
+            "OPTIONS": {**dict(parse_qsl(parts.query)), **({"pool": pool} if pool_size else {})},
+            # What the pool kept over a restart of Postgres is dead, and found out before it is used.
+            "CONN_HEALTH_CHECKS": bool(pool_size),
         }
     raise ImproperlyConfigured(
         f"DATABASE_URL must start with sqlite:// or postgresql://, not {parts.scheme}://"

@@ -78,7 +78,11 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": database(env.text("DATABASE_URL", f"sqlite://{STATE_DIR}/labhub.sqlite3"))}
+DATABASES = {
+    "default": database(
+        env.text("DATABASE_URL", f"sqlite://{STATE_DIR}/labhub.sqlite3"), int(env.number("LABHUB_DB_POOL", 0))
+    )
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
@@ -178,6 +182,11 @@ LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 5)
 LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)
 LABHUB_LIVE_SLOW_S = env.number("LABHUB_LIVE_SLOW_S", 30)
 LABHUB_ALLOW_LOCAL_ENDPOINTS = env.flag("LABHUB_ALLOW_LOCAL_ENDPOINTS", DEMO)
+
+# Who brings it may read /metrics; without one only staff who are logged in.
+LABHUB_METRICS_TOKEN = env.text("LABHUB_METRICS_TOKEN", "")
+if 0 < len(LABHUB_METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("LABHUB_METRICS_TOKEN is too short: use at least 20 random characters.")
 
 LOGGING = {
     "version": 1,

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from labs.live.events import EventId, encode, key_of
 from labs.live.redis_writer import Entry, Mark, RedisWriter
+from labs.metrics.own import DROPPED, PUBLISH
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +39,14 @@ class Topic:
         self._lock = threading.Lock()
 
     def put(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Numbers the event and queues it; never blocks on Redis. Raises ValueError as `events.encode` does."""
+        """Numbers the event and queues it; never blocks on Redis. Raises ValueError as `events.encode` does.
+
+        Every event carries `put_at_ms`, the worker's wall clock: whoever receives it can tell how late it is.
+        """
+        stamped = {**data, "put_at_ms": round(time.time() * 1000, 1)}
         with self._lock:  # numbering and queueing are one step, or two threads could swap places
             event_id = EventId(self._run, next(self._seq))
-            self._publisher.queue(Entry(self._key, event_id, kind, encode(event_id, kind, data)))
+            self._publisher.queue(Entry(self._key, event_id, kind, encode(event_id, kind, stamped)))
 
     def flush(self, timeout_s: float = 2.0) -> bool:
         """Waits until what was put is in Redis. False: not in time; it goes on trying."""
@@ -93,6 +98,7 @@ class Publisher:
         if self.dropped % 1000 == 0:
             log.warning("live stream: Redis takes nothing; %d events dropped so far", self.dropped + 1)
         self.dropped += 1
+        DROPPED.inc()
 
     def _publish(self) -> None:
         writer = RedisWriter(self._redis_url)
@@ -100,10 +106,11 @@ class Publisher:
             self._wake.wait()
             self._wake.clear()
             while batch := self._take():
-                for delay_s in itertools.chain(RETRY_S, itertools.repeat(RETRY_S[-1])):
-                    if _written(writer, batch):
-                        break
-                    time.sleep(delay_s)
+                with PUBLISH.time():
+                    for delay_s in itertools.chain(RETRY_S, itertools.repeat(RETRY_S[-1])):
+                        if _written(writer, batch):
+                            break
+                        time.sleep(delay_s)
 
     def _take(self) -> list[Entry]:
         with self._lock:

@@ -110,7 +110,7 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
         # A handshake has 5 s by default; a whole class that comes back at once needs more.
         python(
             "web",
-            f"-m daphne --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
+            f"-m labhub_voice.web --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
             *access_log,
             fds=(fd,),
         ),

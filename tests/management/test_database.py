@@ -19,6 +19,13 @@ def test_no_connection_is_kept_for_a_thread_that_ends_with_its_request(url: str)
     assert database(url).get("CONN_MAX_AGE", 0) == 0
 
 
+def test_a_pool_is_for_postgres_and_is_bounded() -> None:
+    found = database("postgresql://db/voice", pool_size=12)
+    assert (found["OPTIONS"]["pool"]["max_size"], found["CONN_HEALTH_CHECKS"]) == (12, True)
+    assert "pool" not in database("postgresql://db/voice")["OPTIONS"]
+    assert "pool" not in database("sqlite:////tmp/voice.sqlite3", pool_size=12)["OPTIONS"]
+
+
 def test_another_scheme_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="mysql"):
         database("mysql://db/voice")
