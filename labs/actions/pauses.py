@@ -48,7 +48,8 @@ def closed_steps(here: Sequence[Endpoint] | None = None) -> list[str]:
     return sorted(closed)
 
 
-def paused_everywhere(step: Step) -> Text | None:
+def paused_everywhere(step: Step, here: Sequence[Endpoint] | None = None) -> Text | None:
     """Why no server that answers may run this step; None where one may, or will be tried, or where none answers."""
-    here = list(Endpoint.objects.filter(state__in=ANSWERING).order_by("pk"))
+    if here is None:
+        here = list(Endpoint.objects.filter(state__in=ANSWERING).order_by("pk"))
     return why_paused(here[0], step) if step.key in closed_steps(here) else None

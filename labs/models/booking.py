@@ -7,13 +7,14 @@ from datetime import datetime
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from labs.models.course import Course
 from labs.models.endpoint import Endpoint
 
 
 class BookingQuerySet(models.QuerySet["Booking"]):
-    def at(self, moment: datetime) -> BookingQuerySet:
+    def at(self, moment: datetime | Now) -> BookingQuerySet:
         """Those in force then; the first moment counts, the last does not."""
         return self.filter(starts_at__lte=moment, ends_at__gt=moment)
 

@@ -1,0 +1,88 @@
+"""Which servers are open to whom now, and why none is: one look at the database for many questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+
+from django.db.models.functions import Now
+
+from labs.actions.pauses import ANSWERING, paused_steps
+from labs.models import Booking, Endpoint
+
+
+class Why(StrEnum):
+    """What keeps an attempt waiting that no server may take."""
+
+    NONE = "none"  # there is no server at all
+    STEP = "step"  # none that answers may run this step
+    BOOKED = "booked"  # those that could are another class's for now
+    PAUSED = "paused"  # an admin holds them
+    AWAY = "away"  # none answers
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """`note`: what the admin wrote who paused it. `until`: when the first booking in the way ends."""
+
+    why: Why
+    note: str = ""
+    until: datetime | None = None
+
+
+def bookings_now() -> dict[int, Booking]:
+    """By the endpoint's id, of which at most one is in force."""
+    return {one.endpoint_id: one for one in Booking.objects.at(Now())}
+
+
+@dataclass(frozen=True)
+class Openings:
+    """All endpoints, and who has booked which of them now."""
+
+    endpoints: Sequence[Endpoint]
+    bookings: Mapping[int, Booking]
+
+    @cached_property
+    def answering(self) -> list[Endpoint]:
+        return [one for one in self.endpoints if one.state in ANSWERING]
+
+    @cached_property
+    def _paused(self) -> dict[int, list[str]]:
+        return {one.pk: paused_steps(one) for one in self.endpoints}
+
+    def up_for(self, course_id: int) -> frozenset[int]:
+        """Ids of the endpoints that take this course's attempts now."""
+        return frozenset(
+            one.pk
+            for one in self.endpoints
+            if one.state == Endpoint.State.UP and self._is_open(one, course_id)
+        )
+
+    def shut(self, course_id: int, step_key: str) -> Shut | None:
+        """Why no server takes this step of this course now. None: one does."""
+        if not self.endpoints:
+            return Shut(Why.NONE)
+        able = [one for one in self.endpoints if step_key not in self._paused[one.pk]]
+        up = [one for one in able if one.state == Endpoint.State.UP]
+        if any(self._is_open(one, course_id) for one in up):
+            return None
+        if up:
+            return Shut(Why.BOOKED, until=min(self.bookings[one.pk].ends_at for one in up))
+        held = [one for one in self.endpoints if one.state == Endpoint.State.PAUSED]
+        if held:
+            return Shut(Why.PAUSED, note=next((one.pause_note for one in held if one.pause_note), ""))
+        return Shut(Why.STEP if self.answering and not able else Why.AWAY)
+
+    def _is_open(self, endpoint: Endpoint, course_id: int) -> bool:
+        booking = self.bookings.get(endpoint.pk)
+        return booking is None or booking.course_id == course_id
+
+
+def openings() -> Openings:
+    """Two queries."""
+    return Openings(
+        list(Endpoint.objects.exclude(state=Endpoint.State.REMOVED).order_by("pk")), bookings_now()
+    )
