@@ -5,6 +5,7 @@ from django.urls import path
 from labs.views import (
     attempt,
     audit,
+    board_file,
     boards,
     class_hour,
     class_now,
@@ -36,6 +37,8 @@ urlpatterns = [
     path("courses/<slug:course_slug>/boards/<slug:key>/", boards.board, name="board"),
     path("courses/<slug:course_slug>/boards/<slug:key>/fragment", boards.fragment, name="board-fragment"),
     path("courses/<slug:course_slug>/boards/<slug:key>/freeze", boards.freeze, name="board-freeze"),
+    path("courses/<slug:course_slug>/boards/<slug:key>.csv", board_file.board_csv, name="board-csv"),
+    path("courses/<slug:course_slug>/boards/<slug:key>.xlsx", board_file.board_xlsx, name="board-xlsx"),
     path("courses/<slug:course_slug>/boards/<slug:key>/projector", boards.projector, name="board-projector"),
     path("courses/<slug:course_slug>/now/", class_now.class_now, name="class-now"),
     path("courses/<slug:course_slug>/hour/", class_hour.class_hour, name="class-hour"),

@@ -87,7 +87,7 @@ def boards(request: HttpRequest, course_slug: str) -> HttpResponse:
 def board(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     course = course_or_404(request, course_slug)
     _board_or_404(key)
-    audience = _audience(request, course)
+    audience = audience_of(request, course)
     own = BoardName.objects.filter(course=course, user=who(request)).first()
     context: dict[str, Any] = {
         "course": course,
@@ -108,7 +108,7 @@ def fragment(request: HttpRequest, course_slug: str, key: str) -> HttpResponse:
     """What the socket pushes, for a page that has none."""
     course = course_or_404(request, course_slug)
     _board_or_404(key)
-    return HttpResponse(draw(course, key, _audience(request, course)))
+    return HttpResponse(draw(course, key, audience_of(request, course)))
 
 
 @login_required
@@ -167,7 +167,7 @@ def draw(course: Course, key: str, audience: Audience) -> str:
     return render_to_string("labs/parts/board.html", {"course": course, "shown": shown})
 
 
-def _audience(request: HttpRequest, course: Course) -> Audience:
+def audience_of(request: HttpRequest, course: Course) -> Audience:
     return "staff" if may_see(who(request), course) is Role.INSTRUCTOR else "class"
 
 
