@@ -54,7 +54,7 @@ def table_of(board: Board, audience: Audience, zone: str) -> Iterator[list[Cell]
     frozen_at = None if is_staff else board.frozen_at
     as_of = f"{local_of(frozen_at or timezone.now(), zone):%Y-%m-%d %H:%M} {zone}"
     if frozen_at is not None:
-        as_of += f" ({_('frozen')})"
+        as_of += " " + _("(frozen)")
     for row in board.rows:
         user = row.user if is_staff else None
         yield [
