@@ -25,7 +25,8 @@ class Endpoint(models.Model):
     found for the fingerprint `canaries_of`. `paused`: what ran goes on to its end, nothing new begins; `pause_note`
     says why to those who wait. `removed`: kept for the runs that name it, and nowhere shown.
     `ca_pem`: authorities that this server's certificate may be signed by, besides the system's; `verify_tls` off
-    takes any certificate. `abilities` is {name: bool}, what it was seen to answer (labs.actions.probe).
+    takes any certificate. `probed_as`: what the last probe found, `ok` or a code, also while somebody holds `state` and
+    `detail`. `abilities` is {name: bool}, what it was seen to answer (labs.actions.probe).
     """
 
     class State(models.TextChoices):
@@ -51,6 +52,7 @@ class Endpoint(models.Model):
     pause_note = models.CharField(max_length=200, blank=True)
     facts = models.JSONField(default=dict, blank=True)
     abilities = models.JSONField(default=dict, blank=True)
+    probed_as = models.CharField(max_length=300, blank=True, editable=False)
     probed_at = models.DateTimeField(null=True, blank=True)
     pool = models.ForeignKey(Pool, models.SET_NULL, null=True, blank=True, related_name="endpoints")
     fingerprint = models.CharField(max_length=16, blank=True)
