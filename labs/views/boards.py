@@ -78,7 +78,7 @@ class Shown:
 @never_cache
 @require_safe
 def boards(request: HttpRequest, course_slug: str) -> HttpResponse:
-    return redirect("board", course_slug, next(iter(BOARDS)))
+    return redirect("board", course_or_404(request, course_slug).slug, next(iter(BOARDS)))
 
 
 @login_required
