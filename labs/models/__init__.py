@@ -16,9 +16,11 @@ from labs.models.audit import AuditRow
 from labs.models.board import BoardEntry, BoardName, BoardState
 from labs.models.booking import Booking
 from labs.models.course import Course, Enrolment, JoinTry, Role
+from labs.models.demo import DemoRun
 from labs.models.endpoint import CanaryRun, Endpoint, Lease, Pool
 from labs.models.grade import AUTOMATIC, Grade, GradeEvent
 from labs.models.notice import Notice, Viewing
+from labs.models.pair import Pair, PairMember
 from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
 from labs.models.rule import Extension, StepRule
 
@@ -35,6 +37,7 @@ __all__ = [
     "Booking",
     "CanaryRun",
     "Course",
+    "DemoRun",
     "Endpoint",
     "Enrolment",
     "Extension",
@@ -44,6 +47,8 @@ __all__ = [
     "JoinTry",
     "Lease",
     "Notice",
+    "Pair",
+    "PairMember",
     "Pool",
     "Reason",
     "RegradeRow",

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from labs.models.course import Course
@@ -48,6 +49,10 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
         """Those that can count for something. Practice counts nowhere, so whatever adds attempts up asks this."""
         return self.filter(practice=False)
 
+    def in_line(self) -> AttemptQuerySet:
+        """Those that wait for a server: not for a partner's answers, nor for the end of a partner's run."""
+        return self.filter(Q(partner_until=None) | Q(partner_until__lte=Now()), rides_on=None)
+
 
 class Attempt(models.Model):
     """One student's try at one step. `version` grows with every change of state, so a page can tell news from old.
@@ -58,6 +63,8 @@ class Attempt(models.Model):
     `queued_at` orders the queue; an attempt that returns keeps it, and so stands at the head again (`returned`).
     `practice`: on inputs of its own, behind all graded attempts. Never charged, never a grade nor on a board; its
     `seed_number` counts the practice attempts before it.
+    `pair`: on inputs that both members share, the pair's `pair_number`th. Its own round waits for the partner's
+    answers until `partner_until`, or it `rides_on` the partner's attempt, whose run then counts for both.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -71,6 +78,10 @@ class Attempt(models.Model):
     reason_detail = models.CharField(max_length=500, blank=True)
     version = models.PositiveIntegerField(default=1)
     practice = models.BooleanField(default=False)
+    pair = models.ForeignKey("Pair", models.SET_NULL, null=True, blank=True, related_name="attempts")
+    pair_number = models.PositiveSmallIntegerField(default=0)
+    partner_until = models.DateTimeField(null=True, blank=True)
+    rides_on = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="riders")
     charged = models.BooleanField(default=True)
     returned = models.BooleanField(default=False)
     cancel_requested = models.BooleanField(default=False)
@@ -141,6 +152,9 @@ class Round(models.Model):
 class Run(models.Model):
     """One execution of a round's plan. `number` counts within the attempt; `token` is the lease's fencing token.
 
+    `copy_of`: the run of the partner in a pair that was measured for both; this row and its recordings are a copy, so
+    that an attempt holds all that its pages and graders read.
+
     `frames_removed_at`: when its recordings lost their raw frames by policy (labs/actions/retention.py).
     """
 
@@ -164,6 +178,7 @@ class Run(models.Model):
     reason = models.CharField(max_length=32, choices=Reason.choices, blank=True)
     detail = models.CharField(max_length=500, blank=True)
     facts = models.JSONField(default=dict)
+    copy_of = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="copies")
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     frames_removed_at = models.DateTimeField(null=True)
