@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from labs.actions import endpoint as verbs
 from labs.actions.audit import record_all
-from labs.actions.endpoint import checked_address, forget_findings
+from labs.actions.endpoint import checked_address
 from labs.llama.errors import BadAddress
 from labs.models import CanaryRun, Course, Endpoint, Enrolment, Pool, Role
 from labs.models.audit import Verb
@@ -139,14 +139,7 @@ class EndpointAdmin(Audited):
     readonly_fields = ["state", "detail", "facts", "canaries", "probed_at"]
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
-        """Of one that exists only what was changed here: a worker may have written the rest since it was read."""
-        names = set(form.changed_data) - {"new_key"}
-        if "base_url" in names:
-            names |= set(forget_findings(obj))
-        if key := form.cleaned_data["new_key"]:
-            obj.api_key = key
-            names.add("api_key")
-        obj.save(update_fields=names if change else None)
+        verbs.save(obj, set(form.changed_data) - {"new_key"}, form.cleaned_data["new_key"])
 
     @admin.action(description=_("Pause: what runs ends, nothing new begins"))
     def pause(self, request: HttpRequest, endpoints: QuerySet[Endpoint]) -> None:

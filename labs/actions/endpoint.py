@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -18,6 +18,9 @@ def checked_address(url: str) -> str:
     return check_address(url, allow_local=settings.LABHUB_ALLOW_LOCAL_ENDPOINTS)
 
 
+Endpoints = QuerySet[Endpoint]
+LONGEST_NOTE = 200
+
 FINDINGS: Mapping[str, Any] = {
     "state": Endpoint.State.UNKNOWN,
     "detail": "",
@@ -25,6 +28,7 @@ FINDINGS: Mapping[str, Any] = {
     "abilities": {},
     "fingerprint": "",
     "probed_at": None,
+    "probed_as": "",
     "canaries": {},
     "canaries_of": "",
     "canaries_at": None,
@@ -44,9 +48,22 @@ def forget_findings(endpoint: Endpoint) -> Sequence[str]:
     return list(FINDINGS)
 
 
-def pause(endpoints: QuerySet[Endpoint]) -> int:
+def save(endpoint: Endpoint, changed: Collection[str], new_key: str) -> None:
+    """A new one whole; of one that exists only what was `changed`: a worker may have written the rest since."""
+    names = set(changed)
+    if "base_url" in names:
+        names |= set(forget_findings(endpoint))
+    if new_key:
+        endpoint.api_key = new_key
+        names.add("api_key")
+    endpoint.save(update_fields=names if endpoint.pk is not None else None)
+
+
+def pause(endpoints: QuerySet[Endpoint], note: str = "") -> int:
     """What runs there ends; nothing new begins. Returns how many were not paused before."""
-    return endpoints.exclude(state=Endpoint.State.PAUSED).update(state=Endpoint.State.PAUSED, detail="")
+    return endpoints.exclude(state__in=[Endpoint.State.PAUSED, Endpoint.State.REMOVED]).update(
+        state=Endpoint.State.PAUSED, detail="", pause_note=note[:LONGEST_NOTE]
+    )
 
 
 def resume(endpoints: QuerySet[Endpoint]) -> int:
@@ -55,6 +72,7 @@ def resume(endpoints: QuerySet[Endpoint]) -> int:
     return held.update(
         state=Endpoint.State.UNKNOWN,
         detail="",
+        pause_note="",
         probed_at=None,
         failures=0,
         rest_until=None,

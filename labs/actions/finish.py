@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from labs.actions.breaker import HELD
@@ -149,8 +150,9 @@ def _accept(claim: Claim, graded: Graded) -> None:
 
 
 def runs_so_far(round_: Round) -> int:
-    """Runs that count towards the limit; being put back unsent does not."""
-    return round_.runs.exclude(outcome=Run.Outcome.NOT_IDLE).count()
+    """Runs that count towards the limit; being put back unsent, or by an admin, does not."""
+    unsent = Q(outcome=Run.Outcome.NOT_IDLE) | Q(reason=Reason.ENDED_BY_ADMIN)
+    return round_.runs.exclude(unsent).count()
 
 
 def attempt_is_cancelled(attempt: Attempt) -> bool:

@@ -53,6 +53,10 @@ class Openings:
     def _paused(self) -> dict[int, list[str]]:
         return {one.pk: paused_steps(one) for one in self.endpoints}
 
+    def may_run(self, endpoint: Endpoint, step_key: str) -> bool:
+        """By its canaries alone."""
+        return step_key not in self._paused[endpoint.pk]
+
     def up_for(self, course_id: int) -> frozenset[int]:
         """Ids of the endpoints that take this course's attempts now."""
         return frozenset(
@@ -65,7 +69,7 @@ class Openings:
         """Why no server takes this step of this course now. None: one does."""
         if not self.endpoints:
             return Shut(Why.NONE)
-        able = [one for one in self.endpoints if step_key not in self._paused[one.pk]]
+        able = [one for one in self.endpoints if self.may_run(one, step_key)]
         up = [one for one in able if one.state == Endpoint.State.UP]
         if any(self._is_open(one, course_id) for one in up):
             return None

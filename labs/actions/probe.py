@@ -19,6 +19,7 @@ from labs.models import Endpoint, Pool
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
 PROBE_EVERY_S = 10
+OK = {Endpoint.State.UP: "ok", Endpoint.State.LOADING: "loading", Endpoint.State.DOWN: "down"}
 # What `Endpoint.detail` begins with where the address cannot be used, or is not a llama-server's.
 ADDRESS, STRANGER = "address", "stranger"
 
@@ -45,7 +46,7 @@ def probe(endpoint: Endpoint, *, thoroughly: bool = False) -> Endpoint.State:
         state, detail = Endpoint.State.DOWN, str(error)
     # By its address too: one that was moved meanwhile is another server, and this says nothing of it.
     found = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)
-    found.update(probed_at=Now())
+    found.update(probed_at=Now(), probed_as=storable((detail or OK[state])[:300]))
     if able is not None:
         found.update(abilities=able)
     if facts is not None:
