@@ -21,6 +21,8 @@ DEBUG = env.flag("LABHUB_DEBUG")
 SECRET_KEY = env.text("SECRET_KEY", "demo-mode-only-" + "0" * 40 if DEMO else None)
 if not DEMO and len(SECRET_KEY) < 40:
     raise ImproperlyConfigured("SECRET_KEY is too short: use at least 40 random characters.")
+# Secrets of before: they still open what they signed or sealed, and seal nothing any more.
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 
 ALLOWED_HOSTS = env.words("LABHUB_HOSTS", "localhost,127.0.0.1,[::1]" if DEMO else "")
 CSRF_TRUSTED_ORIGINS = env.words("LABHUB_ORIGINS")

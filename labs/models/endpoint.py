@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import models
 
+from labs.models.sealed import SealedText
+
 
 class Pool(models.Model):
     """Endpoints that answer alike: one `fingerprint`, which the first of them sets and an admin may accept anew."""
@@ -41,7 +43,7 @@ class Endpoint(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     base_url = models.CharField(max_length=300, unique=True)
-    api_key = models.CharField(max_length=300, blank=True)
+    api_key = SealedText(max_length=300, blank=True)
     verify_tls = models.BooleanField(default=True)
     ca_pem = models.TextField(blank=True)
     log_path = models.CharField(
