@@ -115,7 +115,7 @@ class Daphne(Server):
 
     def command(self) -> list[str]:
         words = ["-b", HOST, "-p", str(self.port), "--no-server-name", "--access-log", os.devnull]
-        return [sys.executable, "-m", "daphne", *words, "labhub_voice.asgi:application"]
+        return [sys.executable, "-m", "labhub_voice.web", *words, "labhub_voice.asgi:application"]
 
     def environ(self) -> Mapping[str, str]:
         return {**os.environ, **self.settings}
