@@ -96,12 +96,16 @@ def frames(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> HttpRe
     ).first()
     if store is None:
         raise Http404
+    return frames_file(store, f"{found.step}-run{run}-{key}.txt")
+
+
+def frames_file(store: FrameStore, name: str) -> HttpResponse:
     lines = [
         f"+{f.at_us} us  {len(f.data)} bytes\n{f.data.decode('utf-8', 'backslashreplace')}"
         for f in unpack_frames(bytes(store.blob))
     ]
     response = HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{found.step}-run{run}-{key}.txt"'
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -121,6 +125,7 @@ def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
         "now": now_of(shown),
         "is_owner": is_owner,
         "on": "attempt",
+        "may_show": may_see(user, found.course) is Role.INSTRUCTOR,
         "strings": strings(),
         # Whoever sees somebody else's attempt teaches the course.
         **({} if is_owner else points_context(found, step)),

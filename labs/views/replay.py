@@ -41,6 +41,11 @@ def replay_data(request: HttpRequest, attempt_id: UUID, run: int, key: str) -> J
     )
     if (store := stores.first()) is None:
         raise Http404
+    return replay_json(store)
+
+
+def replay_json(store: FrameStore) -> JsonResponse:
+    """Of a store with its recording."""
     shown = replay(Recording.from_json(store.recording.data, unpack_frames(bytes(store.blob))))
     return JsonResponse(
         {

@@ -172,7 +172,27 @@ class ShownAttempt:
                 found = []
         else:
             found = []
-        return [ShownCheck(c, evidence.tables(c.evidence), self._hints(c)) for c in found]
+        return [
+            ShownCheck(
+                c, evidence.tables(c.evidence, self._request_names, self._choice_names), self._hints(c)
+            )
+            for c in found
+        ]
+
+    @cached_property
+    def _request_names(self) -> Mapping[str, str]:
+        """What the plans call their requests, by key; a later round's name for the same key wins."""
+        found = [(key, title) for row in self._rows for key, title in titles_of(row.plan).items()]
+        return {key: words.say(title) for key, title in found}
+
+    @cached_property
+    def _choice_names(self) -> Mapping[str, str]:
+        """What the forms call the choices that evidence holds by key."""
+        return {key: name for row in self._rows for key, name in choice_names(self._form(row)).items()}
+
+    @property
+    def _is_practised(self) -> bool:
+        return self.attempt.practice and self.attempt.state == State.GRADED
 
     @cached_property
     def _events(self) -> list[GradeEvent]:
@@ -210,7 +230,7 @@ class ShownAttempt:
     @cached_property
     def _ran(self) -> list[RanRound]:
         names = {
-            row.key: {key: words.say(title) for key, title in _titles(row.plan).items()} for row in self._rows
+            row.key: {key: words.say(title) for key, title in titles_of(row.plan).items()} for row in self._rows
         }
         return [
             RanRound(key, number, locked.run, names.get(key, {}))
@@ -247,7 +267,7 @@ class ShownAttempt:
         """What the newest round's plan items are called: events carry keys, the page the words."""
         newest = self.attempt.rounds.last()
         return json.dumps(
-            {key: words.say(text) for key, text in _titles(newest.plan if newest else None).items()}
+            {key: words.say(text) for key, text in titles_of(newest.plan if newest else None).items()}
         )
 
     @property
@@ -264,7 +284,7 @@ class ShownAttempt:
         return self.attempt.runs.select_related("endpoint").prefetch_related(Prefetch("recordings", kept))
 
     def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
-        titles = _titles(row.plan)
+        titles = titles_of(row.plan)
         waits_from = [row.locked_at, *(run.ended_at or run.started_at for run in runs)]
         return ShownRound(
             key=row.key,
@@ -321,7 +341,7 @@ class ShownAttempt:
         return check.hints[: self.tries] if check.verdict is Verdict.FAIL else ()
 
 
-def _titles(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
+def titles_of(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
     """Asks by title and notes by text, by key."""
     if not plan:
         return {}

@@ -12,6 +12,7 @@ from django.utils.translation import get_language
 
 from labs.access import may_see
 from labs.actions.pauses import paused_everywhere
+from labs.actions.demo import shown_run
 from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
 from labs.rules.window import Door
@@ -76,6 +77,7 @@ def _past(user: User, course: Course, step: Step, *, hides_scores: bool) -> Quer
     )
     return attempts.annotate(
         points=Subquery(event.values("points")[:1]),
+        "shown_run": shown_run(course, step.key),
         open_points=Subquery(event.values("open_points")[:1]),
         kind=Subquery(event.values("kind")[:1]),
     )

@@ -16,9 +16,8 @@ from tests.views.rows import STEP, attempt_in
 HOME = 8
 # Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
 # as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
-# teach; an endpoint for each prompt that
-# the form wants as tokens.
-STEP_PAGE = 23
+# teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens.
+STEP_PAGE = 24
 
 
 def test_home(
