@@ -184,6 +184,8 @@ LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 5)
 LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)
 LABHUB_LIVE_SLOW_S = env.number("LABHUB_LIVE_SLOW_S", 30)
 LABHUB_ALLOW_LOCAL_ENDPOINTS = env.flag("LABHUB_ALLOW_LOCAL_ENDPOINTS", DEMO)
+# An admin names a server's log; a page may show only what lies in these.
+LABHUB_LOG_FOLDERS = env.words("LABHUB_LOG_FOLDERS", f"{STATE_DIR / 'log'},/var/log/llama")
 
 # Who brings it may read /metrics; without one only staff who are logged in.
 LABHUB_METRICS_TOKEN = env.text("LABHUB_METRICS_TOKEN", "")
