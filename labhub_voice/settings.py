@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
     "labs.views.origin.remember_origin",
 ]
+    "labs.views.view_as.Seeing",
 
 ROOT_URLCONF = "labhub_voice.urls"
 ASGI_APPLICATION = "labhub_voice.asgi.application"

@@ -1,19 +1,45 @@
-"""Who may see what of a course. Every page, address and socket asks here; a no always looks like 'not found'."""
+"""Who may see what of a course. Every page, address and socket asks here; a no always looks like 'not found'.
+
+Who looks at a student's pages as the student sees them stands here as that student, within one course alone.
+"""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from labs.actions.errors import NotFound
-from labs.models import Attempt, Course, Enrolment, Role
+from labs.models import Attempt, Course, Enrolment, Role, Viewing
+
+_ONLY = "labs_only_course"
+
+
+def seen_person(viewing: Viewing) -> User:
+    """The student of the viewing, as whom pages and sockets are asked. It has no more of their rights than the viewing
+    gives: those in its course."""
+    person = viewing.whom
+    vars(person)[_ONLY] = viewing.course_id
+    return person
+
+
+def only_course(user: User | AnonymousUser) -> int | None:
+    """The one course within which this person is looked at; None: it is the person themself."""
+    found: int | None = vars(user).get(_ONLY)
+    return found
+
+
+def courses_of(user: User) -> QuerySet[Course]:
+    """Where this person takes part now."""
+    courses = Course.objects.filter(enrolments__user=user, enrolments__left_at=None)
+    only = only_course(user)
+    return courses if only is None else courses.filter(pk=only)
 
 
 def may_see(user: User | AnonymousUser, course: Course) -> Role | None:
     """As what this person stands in the course; staff stand as instructors. None: not at all."""
-    if user.is_anonymous or not user.is_active:
+    if user.is_anonymous or not user.is_active or only_course(user) not in (None, course.pk):
         return None
     if user.is_staff:
         return Role.INSTRUCTOR
@@ -29,6 +55,8 @@ def attempt_for(user: User | AnonymousUser, attempt_id: UUID) -> Attempt:
     attempts = Attempt.objects.select_related("course", "user").filter(pk=attempt_id)
     if user.is_anonymous or not user.is_active:
         raise NotFound(str(attempt_id))
+    if (only := only_course(user)) is not None:
+        attempts = attempts.filter(course=only)
     if not user.is_staff:
         # One filter call, so that both conditions speak of the same enrolment.
         attempts = attempts.filter(

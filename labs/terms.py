@@ -60,6 +60,11 @@ def held_steps(course: Course, now: datetime) -> set[str]:
     }
 
 
+def is_held(course: Course, step_key: str, now: datetime) -> bool:
+    """Whether the course's students may not see this step's points now. One query."""
+    return step_key in held_steps(course, now)
+
+
 def terms_of(user: User | AnonymousUser, courses: Iterable[Course]) -> dict[Key, Terms]:
     """By course and step, for every step there is. Three queries, however many courses."""
     courses = list(courses)

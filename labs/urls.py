@@ -23,6 +23,7 @@ from labs.views import (
     sealed,
     step,
     step_file,
+    view_as,
 )
 
 urlpatterns = [
@@ -67,6 +68,8 @@ urlpatterns = [
     path("courses/<slug:course_slug>/people/list", people.roster, name="roster"),
     path("courses/<slug:course_slug>/people/code", people.code, name="join-code"),
     path("courses/<slug:course_slug>/people/links", people.links, name="login-links"),
+    path("courses/<slug:course_slug>/people/view-as", view_as.begin, name="view-as"),
+    path("view-as/end", view_as.end, name="view-as-end"),
     path("courses/<slug:course_slug>/people/back", people.bring_back_one, name="bring-back"),
     path("courses/<slug:course_slug>/rules/", rules.rules, name="rules"),
     path("courses/<slug:course_slug>/steps/<slug:step_key>/rules/", rules.rule_step, name="rule-step"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import AnonymousUser, User
 
@@ -38,6 +38,13 @@ def coming_from(origin: Origin) -> Iterator[None]:
         yield
     finally:
         _origin.reset(token)
+
+
+@contextmanager
+def looking_as(user_id: int) -> Iterator[None]:
+    """What is recorded inside is recorded as done while somebody looked at this person's pages."""
+    with coming_from(replace(_origin.get(), as_user_id=user_id)):
+        yield
 
 
 def record(

@@ -23,6 +23,8 @@ from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
 from labs.actions.regrade.build import overdue, stalled
 from labs.actions.retention import Retention
+from labs.actions.view_as import end as end_viewing
+from labs.actions.view_as import overdue as viewings_overdue
 from labs.actions.wake import wake
 from labs.models import Attempt, Lease, Reason, RegradeSet, Round, Run, State
 from labs.sheets import seen_of
@@ -53,6 +55,7 @@ def sweep_once() -> None:
     _each(overdue(), give_up_regrade)
     _each(
         Attempt.objects.filter(
+    _each(viewings_overdue(), end_viewing)
             state=State.QUEUED, step__in=closed_steps(), changed_at__lt=_before(settings.LABHUB_PAUSED_S)
         ),
         end_paused,
@@ -68,7 +71,7 @@ def sweep_once() -> None:
         wake(build_regrades)
 
 
-def _each(found: QuerySet[Row], repair: Callable[[Row], None]) -> None:
+def _each(found: QuerySet[Row], repair: Callable[[Row], object]) -> None:
     for row in found:
         try:
             repair(row)

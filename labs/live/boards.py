@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +18,12 @@ from django.db import Error as DatabaseError
 from django.utils import translation
 
 from labs.access import may_see
+from labs.actions.errors import NotFound
 from labs.boards import BOARDS, Audience
 from labs.live.follower import Claim, message_of
 from labs.live.outbox import Message, Outbox, outbox_for
 from labs.live.rights import LOGGED_OUT, NOT_FOUND, ended, teaching
+from labs.live.seer import seer_of
 from labs.models import BoardState, Course, Role
 
 log = logging.getLogger(__name__)
@@ -121,7 +123,7 @@ class BoardHub:
         for one in onlookers:
             if code := codes.get(one.claim):
                 one.outbox.close(code)
-            elif (one.view.audience == "staff") != ((one.claim.user_id, one.view.course_id) in staff):
+            elif (one.view.audience == "staff") != (one.claim in staff):
                 one.outbox.close(TRY_AGAIN_LATER)  # it comes back as what it is now
 
     async def _ping(self) -> None:
@@ -156,14 +158,14 @@ class BoardConsumer(AsyncWebsocketConsumer):
         if user.is_anonymous:
             await self.close(LOGGED_OUT)
             return
-        found = await DatabaseSyncToAsync(_enter)(user, where["course_slug"], where["board"])
+        found = await DatabaseSyncToAsync(_enter)(self.scope, where["course_slug"], where["board"])
         if found is None or where["language"] not in dict(settings.LANGUAGES):
             await self.close(NOT_FOUND)
             return
-        course_id, audience = found
+        course_id, audience, viewing_id = found
         self.onlooker = Onlooker(
             View(course_id, where["board"], audience, where["language"]),
-            Claim(user.pk, user.pk, course_id, self.scope["session"].session_key),
+            Claim(user.pk, user.pk, course_id, self.scope["session"].session_key, viewing_id),
             outbox,
         )
         board_hub().follow(self.onlooker)
@@ -176,12 +178,16 @@ class BoardConsumer(AsyncWebsocketConsumer):
             board_hub().leave(self.onlooker)
 
 
-def _enter(user: Any, slug: str, board: str) -> tuple[int, Audience] | None:
+def _enter(scope: Mapping[str, Any], slug: str, board: str) -> tuple[int, Audience, int | None] | None:
+    try:
+        seer = seer_of(scope)
+    except NotFound:
+        return None
     course = Course.objects.filter(slug=slug).first()
-    role = may_see(user, course) if course is not None else None
+    role = may_see(seer.user, course) if course is not None else None
     if course is None or role is None or board not in BOARDS:
         return None
-    return course.pk, "staff" if role is Role.INSTRUCTOR else "class"
+    return course.pk, "staff" if role is Role.INSTRUCTOR else "class", seer.viewing_id
 
 
 def _versions(course_ids: Iterable[int]) -> dict[tuple[int, str], int]:
@@ -201,6 +207,9 @@ def _message(view: View) -> tuple[int, Message] | None:
     return version, message_of({"kind": "board", "version": version, "html": html})
 
 
-def _rights(claims: set[Claim]) -> tuple[dict[Claim, int], set[tuple[int, int]]]:
-    """Claims that ended, and (user, course) of those who look as staff."""
-    return ended(claims), teaching(claims)
+def _rights(claims: set[Claim]) -> tuple[dict[Claim, int], set[Claim]]:
+    """Claims that ended, and those of who looks as staff."""
+    staff = teaching(claims)
+    return ended(claims), {
+        claim for claim in claims if claim.viewing_id is None and (claim.user_id, claim.course_id) in staff
+    }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.contrib.auth.models import AnonymousUser, User
 
 from labs.access import attempt_for
 from labs.actions.errors import NotFound
@@ -16,6 +17,7 @@ from labs.live.follower import Claim, Follower
 from labs.live.hub import hub
 from labs.live.outbox import outbox_for
 from labs.live.rights import LOGGED_OUT, NOT_FOUND
+from labs.live.seer import Seer, seer_of
 from labs.live.status import Status, statuses
 from labs.models import Attempt
 
@@ -41,8 +43,8 @@ class AttemptConsumer(AsyncWebsocketConsumer):
             await self.close(LOGGED_OUT)
             return
         try:
-            attempt, status = await database_sync_to_async(_enter)(
-                user, self.scope["url_route"]["kwargs"]["attempt_id"]
+            attempt, status, seer = await database_sync_to_async(_enter)(
+                self.scope, self.scope["url_route"]["kwargs"]["attempt_id"]
             )
         except NotFound:
             await self.close(NOT_FOUND)
@@ -50,7 +52,13 @@ class AttemptConsumer(AsyncWebsocketConsumer):
         after = parse_qs(self.scope["query_string"].decode("latin1")).get("after", [""])[0]
         self.follower = Follower(
             attempt_id=attempt.pk,
-            claim=Claim(user.pk, attempt.user_id, attempt.course_id, self.scope["session"].session_key),
+            claim=Claim(
+                user.pk,
+                attempt.user_id,
+                attempt.course_id,
+                self.scope["session"].session_key,
+                seer.viewing_id,
+            ),
             outbox=outbox,
             position=EventId.parse(after),
         )
@@ -67,6 +75,7 @@ class AttemptConsumer(AsyncWebsocketConsumer):
             hub().leave(self.follower)
 
 
-def _enter(user: User | AnonymousUser, attempt_id: UUID) -> tuple[Attempt, Status]:
-    attempt = attempt_for(user, attempt_id)
-    return attempt, statuses([attempt.pk])[attempt.pk]
+def _enter(scope: Mapping[str, Any], attempt_id: UUID) -> tuple[Attempt, Status, Seer]:
+    seer = seer_of(scope)
+    attempt = attempt_for(seer.user, attempt_id)
+    return attempt, statuses([attempt.pk])[attempt.pk], seer

@@ -19,12 +19,16 @@ def message_of(data: Mapping[str, Any]) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """By what right the socket is open; checked again and again (labs.live.rights)."""
+    """By what right the socket is open; checked again and again (labs.live.rights).
+
+    `viewing_id`: the session's person looks at the pages of a student, and has the student's rights only.
+    """
 
     user_id: int
     owner_id: int
     course_id: int
     session_key: str
+    viewing_id: int | None = None
 
 
 @dataclass(slots=True, eq=False)

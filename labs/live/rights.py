@@ -12,6 +12,8 @@ from django.utils.crypto import constant_time_compare
 
 from labs.live.follower import Claim
 from labs.models import Enrolment, Role
+from labs.viewing import SESSION_KEY as VIEWING
+from labs.viewing import held
 
 LOGGED_OUT = 4401
 NOT_ENROLLED = 4403
@@ -19,7 +21,8 @@ NOT_FOUND = 4404
 
 
 def ended(claims: Collection[Claim]) -> dict[Claim, int]:
-    """The claims that hold no longer, with the code to close with. Three queries, however many claims."""
+    """The claims that hold no longer, with the code to close with. Three queries, however many claims, and one more
+    where somebody looks as a student."""
     users = User.objects.in_bulk({claim.user_id for claim in claims})
     sessions = {
         session.session_key: session.get_decoded()
@@ -34,6 +37,9 @@ def ended(claims: Collection[Claim]) -> dict[Claim, int]:
         .values_list("user_id", "course_id", "role")
     }
 
+    viewings = {claim.viewing_id for claim in claims if claim.viewing_id is not None}
+    looking = held(viewings) if viewings else {}
+
     def code(claim: Claim) -> int | None:
         user = users.get(claim.user_id)
         session = sessions.get(claim.session_key, {})
@@ -41,6 +47,9 @@ def ended(claims: Collection[Claim]) -> dict[Claim, int]:
             return LOGGED_OUT
         if not constant_time_compare(session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
             return LOGGED_OUT
+        if claim.viewing_id is not None:
+            still = claim.viewing_id in looking and session.get(VIEWING) == claim.viewing_id
+            return None if still else NOT_FOUND
         role = roles.get((claim.user_id, claim.course_id))
         may = (
             user.is_staff or role == Role.INSTRUCTOR or (role is not None and claim.user_id == claim.owner_id)

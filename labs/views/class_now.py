@@ -18,6 +18,7 @@ from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, LIVE, Attempt, Course, Endpoint, Grade, GradeEvent, State
 from labs.steps import all_steps
 from labs.text import N_, Text
+from labs.viewing import viewable
 from labs.views import reasons
 from labs.views.guard import course_of_instructor_or_404
 
@@ -76,6 +77,7 @@ def class_now(request: HttpRequest, course_slug: str) -> HttpResponse:
             "faults": _faults(course),
             "open": _open(course),
             "now": timezone.now(),
+            "students": viewable(course),
         },
     )
 

@@ -38,15 +38,21 @@ def marks_of(cell: Cell) -> list[tuple[str, str]]:
 def rows_html(lines: Sequence[Line]) -> SafeString:
     """A row a student: name, number, total, and a cell a step that leads to its evidence."""
     # `reverse` once: it takes longer than all the rest of a cell.
+    words = escape(_("View as"))
     before, after = reverse("attempt", args=[_NOBODY]).split(str(_NOBODY))
-    return mark_safe("".join(_row(line, before, after) for line in lines))  # noqa: S308  each text is escaped
+    return mark_safe("".join(_row(line, before, after, words) for line in lines))  # noqa: S308  each text is escaped
 
 
-def _row(line: Line, before: str, after: str) -> str:
-    login = f' <bdi class="hint" translate="no">{escape(line.user.username)}</bdi>' if line.name else ""
+def _row(line: Line, before: str, after: str, words: str) -> str:
+    user = line.user
+    login = f' <bdi class="hint" translate="no">{escape(user.username)}</bdi>' if line.name else ""
+    view_as = ""
+    if line.enrolment.left_at is None and user.is_active and not (user.is_staff or user.is_superuser):
+        about = f'{words}<span class="hidden"> {escape(line.called)}</span>'
+        view_as = f' <button class="quiet" name="user" value="{user.pk}">{about}</button>'
     cells = "".join(_cell(cell, before, after) for cell in line.cells)
     return (
-        f'<tr><th scope="row"><bdi>{escape(line.called)}</bdi>{login}</th>'
+        f'<tr><th scope="row"><bdi>{escape(line.called)}</bdi>{login}{view_as}</th>'
         f'<td class="num">{escape(line.enrolment.number)}</td><td class="num total">{line.total}</td>{cells}</tr>\n'
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -13,11 +14,21 @@ from labs.models import Attempt, Course, Role
 from labs.steps import all_steps
 from labs.steps.base import Step
 
+LOOKS_LIKE_AN_ID = re.compile(r"[0-9]{1,18}")
+
 
 def who(request: HttpRequest) -> User:
     """The logged-in user; only behind login_required."""
     assert isinstance(request.user, User)
     return request.user
+
+
+def posted_user_id(request: HttpRequest) -> int:
+    """Who was pressed. It is looked for within the course only."""
+    text = request.POST.get("user", "")
+    if not LOOKS_LIKE_AN_ID.fullmatch(text):
+        raise Http404
+    return int(text)
 
 
 def attempt_or_404(request: HttpRequest, attempt_id: UUID) -> tuple[Attempt, Step]:

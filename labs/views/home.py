@@ -9,7 +9,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from labs.models import Course, Enrolment, Role
+from labs.access import courses_of
+from labs.models import Enrolment, Role
 from labs.views.guard import who
 from labs.views.steplist import course_rows
 
@@ -20,9 +21,5 @@ from labs.views.steplist import course_rows
 def home(request: HttpRequest) -> HttpResponse:
     user = who(request)
     teaches = Enrolment.objects.active().filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
-    courses = (
-        Course.objects.filter(enrolments__user=user, enrolments__left_at=None)
-        .annotate(is_taught=Exists(teaches))
-        .order_by("title")
-    )
+    courses = courses_of(user).annotate(is_taught=Exists(teaches)).order_by("title")
     return render(request, "labs/home.html", {"rows": course_rows(user, courses)})

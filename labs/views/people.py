@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.contrib import messages
@@ -23,10 +22,8 @@ from labs.models import Course, Enrolment, Role
 from labs.roster import read_roster
 from labs.tables.errors import Unreadable
 from labs.text import Text
-from labs.views.guard import course_of_instructor_or_404, who
+from labs.views.guard import course_of_instructor_or_404, posted_user_id, who
 from labs.views.roster_form import CodeForm, RosterForm
-
-LOOKS_LIKE_AN_ID = re.compile(r"[0-9]{1,18}")
 
 
 @login_required
@@ -69,7 +66,7 @@ def roster(request: HttpRequest, course_slug: str) -> HttpResponse:
 @require_POST
 def bring_back_one(request: HttpRequest, course_slug: str) -> HttpResponse:
     course = course_of_instructor_or_404(request, course_slug)
-    if not bring_back(course, _user_id(request), who(request)):
+    if not bring_back(course, posted_user_id(request), who(request)):
         raise Http404
     messages.success(request, _("This person takes part again, with all earlier work."))
     return redirect("people", course.slug)
@@ -83,7 +80,7 @@ def links(request: HttpRequest, course_slug: str) -> HttpResponse:
     course = course_of_instructor_or_404(request, course_slug)
     if request.method == "GET":
         return _to_people(course)
-    only = [_user_id(request)] if "user" in request.POST else None
+    only = [posted_user_id(request)] if "user" in request.POST else None
     found = login_links(course, who(request), only)
     if only and not found:
         raise Http404
@@ -118,14 +115,6 @@ def code(request: HttpRequest, course_slug: str) -> HttpResponse:
 def _to_people(course: Course) -> HttpResponse:
     """These pages answer a form; whoever comes to their address by a reload or another language begins again."""
     return redirect("people", course.slug)
-
-
-def _user_id(request: HttpRequest) -> int:
-    """Who was pressed. It is looked for within the course only."""
-    text = request.POST.get("user", "")
-    if not LOOKS_LIKE_AN_ID.fullmatch(text):
-        raise Http404
-    return int(text)
 
 
 def _people_context(
