@@ -4,6 +4,8 @@ import * as Plot from "@observablehq/plot";
 const INK = "currentColor";
 const SOFT = "var(--soft)";
 const LABEL_PX = 150;
+// Two lines of a title fit into it.
+const ROW_PX = 38;
 // The library takes a Hangul syllable for as wide as a Latin letter.
 const HANGUL_WIDER = 1.65;
 const KINDS = { cost, reuse, slots, spread };
@@ -64,7 +66,7 @@ function reuse({ bars }, axes, width) {
   const share = Math.max(0.25, 1 - LABEL_PX / (width - names));
   return Plot.plot({
     width,
-    height: 34 * bars.length + 56,
+    height: ROW_PX * bars.length + 56,
     marginLeft: names,
     marginRight: 12,
     marginBottom: 46,
@@ -75,8 +77,7 @@ function reuse({ bars }, axes, width) {
         label: null,
         tickSize: 0,
         tickFormat: (key) => bars.find((bar) => bar.key === key).title,
-        lineWidth: names / 14 / wider,
-        textOverflow: "ellipsis",
+        lineWidth: names / 14 / wider, // a longer title goes on in the next line
       }),
       Plot.barX(bars, { x: "ms", y: "key", fill: (bar) => (bar.warm ? "var(--ph-rest)" : "var(--ph-prefill)"), rx: 2 }),
       Plot.text(bars, { x: "ms", y: "key", text: "label", textAnchor: "start", dx: 6, fill: INK }),

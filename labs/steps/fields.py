@@ -88,6 +88,7 @@ class FramePick(forms.IntegerField):
 
 
 # White space that can be pointed at.
+CONTEXT_CHARACTERS = 24
 SHOWN_AS = {" ": "\u2423", "\n": "\u21b5", "\t": "\u21e5"}
 
 
@@ -104,6 +105,17 @@ class CharacterMark(forms.IntegerField):
             error_messages={"required": wrong, "invalid": wrong, "min_value": wrong, "max_value": wrong},
             **kwargs,
         )
+        self.text = text
+
+    def summary(self, value: Any) -> str:
+        """The marked character between those around it: a place's number tells nobody where it is."""
+        if not isinstance(value, int) or not 0 <= value <= len(self.text):
+            return str(value)
+        before, after = self.text[:value], self.text[value + 1 :]
+        marked = SHOWN_AS.get(self.text[value], self.text[value]) if value < len(self.text) else str(_("end"))
+        front = "…" if len(before) > CONTEXT_CHARACTERS else ""
+        back = "…" if len(after) > CONTEXT_CHARACTERS else ""
+        return f"{front}{before[-CONTEXT_CHARACTERS:]}⟦{marked}⟧{after[:CONTEXT_CHARACTERS]}{back}"
 
 
 class OrderWidget(forms.Widget):

@@ -89,6 +89,16 @@ class RidingField(forms.MultipleChoiceField):
             error_messages={"required": _("Let at least one document ride along.")},
             **kwargs,
         )
+        self.documents = documents
+
+    def summary(self, value: Any) -> str:
+        """A line a document, with the turns it rides with."""
+        riding = riding_of(value if isinstance(value, list | tuple) else ())
+        lines = {
+            title: ", ".join(str(turn) for turn, keys in sorted(riding.items()) if key in keys)
+            for key, title in self.documents.items()
+        }
+        return "\n".join(f"{title}: {turns or '–'}" for title, turns in lines.items())
 
 
 def riding_of(chosen: Sequence[str]) -> dict[int, list[str]]:

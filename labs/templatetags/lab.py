@@ -52,6 +52,12 @@ def num(value: object) -> SafeString:
 
 
 @register.filter
+def is_figure(text: object) -> bool:
+    """Whether a table's cell holds a number: those stand at the right."""
+    return words.is_figure(str(text))
+
+
+@register.filter
 def when(value: datetime | None, zone: str = "UTC") -> SafeString:
     """A moment in the course's zone, with the zone's name: '2026-11-30 23:59 KST'."""
     if value is None:

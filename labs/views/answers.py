@@ -39,6 +39,12 @@ def answers_of(form: forms.Form, answers: Mapping[str, Any]) -> list[Answer]:
     return named + [Answer(key, _plain(value)) for key, value in answers.items() if key not in labels]
 
 
+def choice_names(form: forms.Form) -> Mapping[str, str]:
+    """What each choice of the form's lists and blocks is called, by its stored key. Not the rows of a text."""
+    worded = [field for field in form.fields.values() if not getattr(field.widget, "is_code", False)]
+    return {key: str(name) for field in worded for key, name in _names(field).items()}
+
+
 def _said(field: forms.Field, value: Any) -> str:
     if (summary := getattr(field, "summary", None)) is not None:
         return str(summary(value))

@@ -17,6 +17,8 @@ import labs.steps
 
 # A heading's own name, the same in every language: `## Why {#why}`.
 ANCHOR = re.compile(r"\s*\{#([a-z0-9-]+)\}$")
+# So much code fits into one line of a phone, and is not broken at its hyphens.
+SHORT_CODE_CHARACTERS = 30
 CONTENT = Path(labs.steps.__file__).parent / "content"
 
 
@@ -37,6 +39,9 @@ def _render(path: Path, _changed_ns: int) -> SafeString:
     _name_headings(tokens)
     for token in tokens:
         token.attrs.pop("style", None)
+        for inner in token.children or ():
+            if inner.type == "code_inline" and len(inner.content) <= SHORT_CODE_CHARACTERS:
+                inner.attrSet("class", "short")
         if token.tag in {"h1", "h2", "h3"}:
             token.tag = {"h1": "h3", "h2": "h3", "h3": "h4"}[token.tag]
     return mark_safe(str(markdown.renderer.render(tokens, markdown.options, {})))  # noqa: S308

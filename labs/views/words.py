@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,10 @@ from labs.text import N_, Text
 
 NBSP = "\u00a0"
 NONE = "–"
+# A figure and its unit, or its counting word in Korean: never broken apart, and in groups of three digits.
+_FIGURE = re.compile(
+    r"(?<![\w.,:/])(?<![0-9]-)([0-9]{1,12})(\.[0-9]+)?(?: (?=(?:ms|s|MiB|GiB)(?![A-Za-z]))|(?= tokens?\b| 토큰|개))"
+)
 
 STATES: Mapping[str, Text] = {
     State.OPEN: N_("Waiting for you"),
@@ -69,10 +74,19 @@ def say(text: Text | Mapping[str, Any] | str | None) -> str:
     if not text.params:
         return said
     try:
-        return said % text.params
+        return _FIGURE.sub(_whole, said % text.params)
     except (KeyError, TypeError, ValueError):
         # A verdict stored by older code may lack a place that today's sentence has.
         return text.msgid
+
+
+def _whole(found: re.Match[str]) -> str:
+    return f"{int(found[1]):,}{found[2] or ''}{NBSP if found[0].endswith(' ') else ''}"
+
+
+def is_figure(text: str) -> bool:
+    """A number, with its unit where it has one, or the dash that stands for none."""
+    return text == NONE or bool(re.fullmatch(r"[-−]?[\d.,]+(%|[\s\u00a0](ms|s))?", text))
 
 
 def ms(value_ms: float | None) -> str:
@@ -92,7 +106,9 @@ def seconds(value_s: float | None) -> str:
 
 def seconds_short(value_ms: float | None) -> str:
     """Milliseconds as seconds with one decimal: '3.3 s'."""
-    return NONE if value_ms is None else f"{value_ms / 1000:,.1f}{NBSP}s"
+    return (
+        NONE if value_ms is None else gettext("%(seconds)s\u00a0s") % {"seconds": f"{value_ms / 1000:,.1f}"}
+    )
 
 
 def person(user: User) -> str:

@@ -20,6 +20,7 @@ from labs.steps.fields import (
     TokenPick,
     as_post,
 )
+from labs.steps.talk_fields import RidingField
 
 TOKENS = [{"id": 1, "text": "The"}, {"id": 2, "text": " <b>"}, {"id": 3, "text": "\n"}]
 FRAMES = [{"at_ms": 5.1, "text": "data: {}"}, {"at_ms": 700.2, "text": "data: <script>"}]
@@ -170,3 +171,15 @@ def test_a_place_in_a_text_is_one_of_its_characters_or_its_end() -> None:
     assert shown.count('type="radio"') == 7
     assert 'value="6" checked' in shown
     assert "<b>" not in shown
+
+
+def test_a_locked_place_is_told_by_its_surroundings() -> None:
+    place = CharacterMark("It lasts 5.2 meters. Next")
+    assert place.summary(19) == "It lasts 5.2 meters⟦.⟧ Next"
+    assert place.summary(20) == "It lasts 5.2 meters.⟦␣⟧Next"
+    assert place.summary(25).startswith("…") and place.summary(25).endswith("⟦end⟧")
+
+
+def test_riding_is_told_by_document() -> None:
+    field = RidingField({"cards": "Cards", "maps": "Old maps"}, (1, 2, 3))
+    assert field.summary(["1:cards", "3:cards"]) == "Cards: 1, 3\nOld maps: –"

@@ -94,14 +94,42 @@ def test_evidence_becomes_tables() -> None:
     saw = {"cold": {"n": 280, "cache_n": 0}, "repeat": {"n": 280, "prompt_n": 1}, "freed_us": 12_345}
     found = evidence.tables({"saw": saw, "rule": "N - LCP", "limit": {"tokens": 2}, "agree": True})
     by_request, rest, rule, limit, more = found
-    assert (list(by_request.head), by_request.rows[1].cells) == (
-        ["n", "cache_n", "prompt_n"],
-        ["280", "–", "1"],
-    )
-    assert (rest.rows[0].name, rest.rows[0].cells) == ("freed_us", ["12.3\u00a0ms"])
+    assert [(name.text, name.is_code) for name in by_request.head] == [
+        ("prompt tokens", False),
+        ("cache_n", True),  # the server's own word
+        ("prompt_n", True),
+    ]
+    assert by_request.rows[1].marked_cells == [("280", True), ("–", True), ("1", True)]
+    assert (rest.rows[0].name.text, rest.rows[0].cells) == ("slot free after another", ["12.3\u00a0ms"])
     assert rule.is_sentence and rule.rows[0].cells == ["N - LCP"]
     assert limit.rows[0].cells == ["2"]
     assert more.rows[0].cells == ["yes"]
+
+
+def test_evidence_has_the_words_of_the_plan_and_the_form() -> None:
+    saw = {"cold": {"n": 1}, "again": {"n": 2}, "said": "host"}
+    kept = {"saw": saw, "limit": {"share": 0.15}, "control": {"parts_us": {"wait": 1_064_457}}}
+    found = evidence.tables(kept, {"cold": "Cold"}, {"host": "from memory"})
+    assert [row.name.text for row in found[0].rows] == ["Cold", "again"]
+    assert [(table.rows[0].name.text, table.rows[0].cells[0]) for table in found[1:]] == [
+        ("your answer", "from memory"),
+        ("off by at most", "15%"),
+        ("wait", "1,064\u00a0ms"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"a": "1601.5 ms"}, "1,601.5\u00a0ms"),
+        ({"a": "토큰 1350개"}, "토큰 1,350개"),
+        ({"a": "4096 tokens"}, "4,096 tokens"),
+        ({"a": "on 2026-11-30 5403: 13:00:48"}, "on 2026-11-30 5403: 13:00:48"),
+        ({"a": "-1.4 ms"}, "-1.4\u00a0ms"),
+    ],
+)
+def test_a_figure_in_a_sentence_stays_with_its_unit(params: dict[str, str], said: str) -> None:
+    assert words.say(Text("%(a)s", params)) == said
 
 
 def test_the_second_hint_waits_for_another_try(owner: User, course: Course, at_owner: Client) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from labs.text import Json
+from labs.views.words import is_figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,11 @@ class Plot:
     rows: Sequence[Sequence[str]]
     legend: Sequence[tuple[str, str]] = ()
     note: str = ""
+
+    @property
+    def columns(self) -> Sequence[tuple[str, bool]]:
+        """The table's heads, each with whether figures alone stand under it."""
+        return [(name, all(is_figure(str(row[i])) for row in self.rows)) for i, name in enumerate(self.head)]
 
     @property
     def payload(self) -> Json:
