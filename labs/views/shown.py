@@ -22,7 +22,7 @@ from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
 from labs.views import evidence, reasons, strings, words
-from labs.views.answers import Answer, answers_of
+from labs.views.answers import Answer, answers_of, choice_names
 from labs.views.figures.attempt import RanRound, plots_of, voice_of
 from labs.views.figures.diff import ShownDiff, run_diffs
 from labs.views.figures.plot import Plot
@@ -36,9 +36,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ShownRecording:
+    """`call`: the address that was asked where the model was asked nothing; "" for an ask."""
+
     title: Text | None
     recording: Recording
     has_frames: bool
+    call: str = ""
 
     @property
     def name(self) -> str:
@@ -230,7 +233,8 @@ class ShownAttempt:
     @cached_property
     def _ran(self) -> list[RanRound]:
         names = {
-            row.key: {key: words.say(title) for key, title in titles_of(row.plan).items()} for row in self._rows
+            row.key: {key: words.say(title) for key, title in titles_of(row.plan).items()}
+            for row in self._rows
         }
         return [
             RanRound(key, number, locked.run, names.get(key, {}))
@@ -302,6 +306,7 @@ class ShownAttempt:
         accepted = run.pk == row.accepted_run_id
         record = self.seen[row.key].run if accepted else None
         known = record.recordings if record is not None else {}
+        calls = _calls(row.plan)
         return ShownRun(
             run=run,
             accepted=accepted,
@@ -311,6 +316,7 @@ class ShownAttempt:
                     # Those of the accepted run have their frames with them.
                     known.get(stored.key) or Recording.from_json(stored.data),
                     bool(vars(stored)["has_frames"]),
+                    calls.get(stored.key, ""),
                 )
                 for stored in run.recordings.all()
             ],
@@ -348,3 +354,19 @@ def titles_of(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
     items = [item for item in Plan.from_json(plan).items if not isinstance(item, Get)]
     named = [(item.key, item.title if isinstance(item, Ask) else item.text) for item in items]
     return {key: text for key, text in named if text.msgid}
+
+
+CALLS: Mapping[str, str] = {
+    "health": "GET /health",
+    "props": "GET /props",
+    "slots": "GET /slots",
+    "metrics": "GET /metrics",
+    "tokens": "POST /tokenize",
+    "erase": "POST /slots/{slot}?action=erase",
+}
+
+
+def _calls(plan: Mapping[str, Any] | None) -> Mapping[str, str]:
+    """What was called for each key that is no ask."""
+    items = Plan.from_json(plan).items if plan else ()
+    return {item.key: CALLS[item.what].format(slot=item.slot) for item in items if isinstance(item, Get)}
