@@ -15,11 +15,13 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from labs.live.boards import draw_with  # noqa: E402
 from labs.live.origin import SameOrigin  # noqa: E402
 from labs.live.routing import websocket_urlpatterns  # noqa: E402
+from labs.metrics.share import Reporter  # noqa: E402
 from labs.start import refuse_bad_settings  # noqa: E402
 from labs.views.boards import draw  # noqa: E402
 
 refuse_bad_settings()
 draw_with(draw)
+Reporter("web").start()
 
 application = ProtocolTypeRouter(
     {

@@ -43,6 +43,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "labs.views.request_id.give_id",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -58,8 +59,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
     "labs.views.origin.remember_origin",
-]
     "labs.views.view_as.Seeing",
+]
 
 ROOT_URLCONF = "labhub_voice.urls"
 ASGI_APPLICATION = "labhub_voice.asgi.application"
@@ -193,11 +194,22 @@ LABHUB_METRICS_TOKEN = env.text("LABHUB_METRICS_TOKEN", "")
 if 0 < len(LABHUB_METRICS_TOKEN) < 20:
     raise ImproperlyConfigured("LABHUB_METRICS_TOKEN is too short: use at least 20 random characters.")
 
+LOG_FORMAT = env.text("LABHUB_LOG_FORMAT", "plain" if DEMO else "json")
+if LOG_FORMAT not in ("plain", "json"):
+    raise ImproperlyConfigured(f"LABHUB_LOG_FORMAT must be plain or json, not {LOG_FORMAT!r}.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "plain": {"()": "labs.logs.Plain", "format": "{asctime} {levelname} {name} {message}", "style": "{"},
+        "json": {"()": "labs.logs.JsonLines"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LABHUB_LOG_LEVEL", "INFO")},
-    "loggers": {"httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}},
+    "loggers": {
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        # It writes down who could not log in, by name. Its own table has that, for the admin.
+        "axes": {"level": "ERROR"},
+    },
 }

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from labs.llama.process import EmbeddedServer
 from labs.models import Course, Enrolment, Role
+from tests.lines import Lines
 from tests.live.servers import Valkey
 from tests.system.site import Site
 
@@ -66,6 +67,12 @@ def patient_flush() -> None:
         return None
 
     ops.execute_sql_flush = again  # type: ignore[method-assign,assignment]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    with Lines() as handler:
+        yield handler
 
 
 @pytest.fixture

@@ -25,12 +25,14 @@ from labs.clients import Reach, client_for, reach_of
 from labs.live.topics import publisher
 from labs.llama.client import LlamaClient
 from labs.llama.stream import Limits
+from labs.logs import bound
 from labs.measure.board import wait_idle
 from labs.measure.control import Control
 from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.recording import RunRecord, ServerFacts
+from labs.metrics.runs import count_run
 from labs.models import Endpoint, Reason
 
 log = logging.getLogger(__name__)
@@ -77,7 +79,19 @@ def drive_all(stopping: Callable[[], bool] = lambda: False) -> int:
 
 def execute(claim: Claim) -> None:
     """One run from claim to finish. Whatever happens, the attempt ends in a right state or the sweep finds it."""
+    words = {
+        "attempt": claim.attempt.pk,
+        "run": claim.run.number,
+        "worker": WORKER,
+        "endpoint": claim.endpoint.name,
+    }
+    with bound(**words):
+        _execute(claim)
+
+
+def _execute(claim: Claim) -> None:
     leased_ns = time.perf_counter_ns()
+    log.info("run begins")
     with _watch().over(claim) as control:
         topic = publisher().topic(claim.attempt.pk, claim.run.number)
         try:
@@ -111,6 +125,8 @@ def execute(claim: Claim) -> None:
         finish(claim, drive)
         _judge_endpoint(claim.endpoint, drive)
     topic.finish()
+    log.info("run ends: %s %s", drive.outcome, drive.reason or "as planned")
+    count_run(claim.run.pk, drive.record)
 
 
 def _judge_endpoint(endpoint: Endpoint, drive: Drive) -> None:

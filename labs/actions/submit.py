@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.grade import grade_without_run
 from labs.actions.pauses import paused_everywhere
 from labs.actions.wake import wake_drivers_after_commit
+from labs.logs import bound
 from labs.measure.plan import Plan
 from labs.models import Attempt, AttemptCount, Course, Round, State
 from labs.rules.clock import written
@@ -27,6 +29,8 @@ from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step
 from labs.text import N_, Json
+
+log = logging.getLogger(__name__)
 
 FREE_REPEATS_AN_HOUR = 3
 DEFAULT_ROOM = 4096
@@ -77,7 +81,7 @@ def submit(
         raise InvalidAnswers(form)
     try:
         with transaction.atomic():
-            return _lock(sheet, submit_key, answers, plan, counts_at, standing)
+            attempt = _lock(sheet, submit_key, answers, plan, counts_at, standing)
     except (IntegrityError, Refused) as lost:
         # The same POST once more, or another tab, was first: whoever lost shows what the winner made.
         if repeated := _repeated(user, submit_key):
@@ -87,6 +91,9 @@ def submit(
         raise Refused(
             N_("One of your attempts is already waiting or running. Wait for it to end, or stop it first.")
         ) from lost
+    with bound(attempt=attempt.pk):
+        log.info("round %s of %s is %s", round_key, step.key, attempt.state)
+    return attempt
 
 
 def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> tuple[Standing, datetime]:

@@ -26,6 +26,8 @@ from labs.actions.retention import Retention
 from labs.actions.view_as import end as end_viewing
 from labs.actions.view_as import overdue as viewings_overdue
 from labs.actions.wake import wake
+from labs.logs import bound
+from labs.metrics.own import SWEEP_AT, SWEEP_FAILED
 from labs.models import Attempt, Lease, Reason, RegradeSet, Round, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
@@ -61,6 +63,11 @@ def sweep_once() -> None:
         end_paused,
     )
     _do(_retention.step)
+    _send_wake_ups()
+    SWEEP_AT.set_to_current_time()
+
+
+def _send_wake_ups() -> None:
     from labs.tasks import build_regrades, drive, probe_endpoints  # tasks imports the actions
 
     if waiting().exists() or canaries_due().exists():
@@ -73,16 +80,19 @@ def sweep_once() -> None:
 
 def _each(found: QuerySet[Row], repair: Callable[[Row], object]) -> None:
     for row in found:
-        try:
-            repair(row)
-        except Exception:
-            log.exception("sweep: %s of %s %s failed", repair.__name__, type(row).__name__, row.pk)
+        with bound(repair=repair.__name__, **{type(row).__name__.lower(): row.pk}):
+            try:
+                repair(row)
+            except Exception:
+                SWEEP_FAILED.inc()
+                log.exception("sweep: %s of %s %s failed", repair.__name__, type(row).__name__, row.pk)
 
 
 def _do(step: Callable[[], None]) -> None:
     try:
         step()
     except Exception:
+        SWEEP_FAILED.inc()
         log.exception("sweep: %s failed", step.__qualname__)
 
 

@@ -24,6 +24,7 @@ from labs.live.follower import Claim, message_of
 from labs.live.outbox import Message, Outbox, outbox_for
 from labs.live.rights import LOGGED_OUT, NOT_FOUND, ended, teaching
 from labs.live.seer import seer_of
+from labs.metrics.own import SOCKETS
 from labs.models import BoardState, Course, Role
 
 log = logging.getLogger(__name__)
@@ -169,6 +170,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
             outbox,
         )
         board_hub().follow(self.onlooker)
+        SOCKETS.labels("board").inc()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Clients have nothing to say."""
@@ -176,6 +178,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self.onlooker is not None:
             board_hub().leave(self.onlooker)
+            SOCKETS.labels("board").dec()
 
 
 def _enter(scope: Mapping[str, Any], slug: str, board: str) -> tuple[int, Audience, int | None] | None:

@@ -19,6 +19,7 @@ from labs.live.outbox import outbox_for
 from labs.live.rights import LOGGED_OUT, NOT_FOUND
 from labs.live.seer import Seer, seer_of
 from labs.live.status import Status, statuses
+from labs.metrics.own import SOCKETS
 from labs.models import Attempt
 
 TOO_TALKATIVE = 4008
@@ -64,6 +65,7 @@ class AttemptConsumer(AsyncWebsocketConsumer):
         )
         self.follower.show(status)
         hub().follow(self.follower)
+        SOCKETS.labels("attempt").inc()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.words += 1
@@ -73,6 +75,7 @@ class AttemptConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self.follower is not None:
             hub().leave(self.follower)
+            SOCKETS.labels("attempt").dec()
 
 
 def _enter(scope: Mapping[str, Any], attempt_id: UUID) -> tuple[Attempt, Status, Seer]:

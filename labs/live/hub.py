@@ -7,6 +7,7 @@ up, is brought on by a task of its own, at its own pace, and then joins the othe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -107,6 +108,12 @@ class Hub:
                 self._watch.look_soon()
         if news:
             await asyncio.sleep(GATHER_S)
+
+    async def ping_redis(self) -> None:
+        """A note to ourselves, so that the stream's lag is known also where nothing is written."""
+        if self.redis_up:
+            with contextlib.suppress(RedisError, OSError):
+                await self._streams.wake()
 
     async def _bring_on(self, feed: Feed, follower: Follower) -> None:
         """Reads for one socket until it is where the reader is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, cast
 from uuid import uuid4
@@ -12,6 +13,7 @@ from redis.backoff import NoBackoff
 
 from labs.live.events import START, EventId
 from labs.live.feed import Entry
+from labs.metrics.own import STREAM_LAG
 
 BLOCK_MS = 1000
 TIMEOUT_S = 2.0  # more than BLOCK_MS, or every quiet second would look like a dead server
@@ -46,6 +48,9 @@ class Streams:
         for key, entries in reply or []:
             if key == self._wake_key:
                 self._woken = entries[-1][0]
+                # Our own note, by our own clock: the way through Redis and the reader, and how busy both are.
+                sent_ns = int(entries[-1][1][1])
+                STREAM_LAG.observe((time.perf_counter_ns() - sent_ns) / 1e9)
             else:
                 news.append((key, entries))
         return news
@@ -63,7 +68,7 @@ class Streams:
     async def wake(self) -> None:
         """Raises RedisError."""
         pipe: Any = self._redis.pipeline(transaction=False)
-        pipe.xadd(self._wake_key, {b"w": b""}, maxlen=1)
+        pipe.xadd(self._wake_key, {b"sent_ns": time.perf_counter_ns()}, maxlen=1)
         pipe.expire(self._wake_key, WAKE_EXPIRE_S)
         await pipe.execute()
 

@@ -104,6 +104,7 @@ class Watch:
         for follower in self._followers():
             if not follower.outbox.full:
                 follower.outbox.write(PING)
+        await self._hub.ping_redis()
 
     def _followers(self) -> list[Follower]:
         return [follower for feed in self._hub.feeds.values() for follower in feed.followers]

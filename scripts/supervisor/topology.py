@@ -101,7 +101,6 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
     if places.llama_port is not None:
         found.append(python("llama", *llama(state, places.llama_port), quiet=True))
     fd = places.web_socket.fileno()
-    access_log = ("--access-log", str(state.logs / "access.log"))
     return [
         *found,
         worker("drive", 4),
@@ -110,8 +109,8 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
         # A handshake has 5 s by default; a whole class that comes back at once needs more.
         python(
             "web",
-            f"-m labhub_voice.web --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
-            *access_log,
+            # Without daphne's access log: it would write login links down. Ours has a line a request too.
+            f"-m labhub_voice.web -v 0 --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
             fds=(fd,),
         ),
     ]

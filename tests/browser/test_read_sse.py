@@ -172,7 +172,7 @@ def test_nothing_gets_out(lab: Page, site: Site) -> None:
     # A package is promised and never comes: its download is one of the things that are refused.
     got = {name for name, result in tried.items() if result.startswith("got")}
     assert got <= {"loadPackage"}
-    log = (site.folder / "log" / "access.log").read_text()
+    log = (site.folder / "log" / "web.log").read_text()
     assert STEP in log
     assert "probe-out" not in log
 

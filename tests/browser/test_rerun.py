@@ -59,7 +59,7 @@ def test_who_handed_in_other_code_is_told_from_who_did_not(site: Site, log_in: L
     )
     expect(page.locator("iframe[sandbox=allow-scripts]")).to_have_count(1)
     assert page.frames[1].evaluate("origin") == "null"
-    log = (site.folder / "log" / "access.log").read_text()
+    log = (site.folder / "log" / "web.log").read_text()
     assert "/rerun/" in log
     assert "probe-rerun" not in log
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from argparse import ArgumentParser
@@ -14,6 +15,9 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from labs.actions.sweep import sweep_once
+from labs.logs import bound
+from labs.metrics.own import SWEEP_FAILED
+from labs.metrics.share import Reporter
 from labs.start import refuse_bad_settings
 
 log = logging.getLogger(__name__)
@@ -38,11 +42,14 @@ class Command(BaseCommand):
 
         signal.signal(signal.SIGTERM, on_signal)
         signal.signal(signal.SIGINT, on_signal)
+        Reporter("sweep").start()
         while not stop.is_set():
             try:
-                sweep_once()
+                with bound(worker=f"sweep:{os.getpid()}"):
+                    sweep_once()
             except (DatabaseError, InterfaceError):
                 # The database may be failing over; the next round finds everything this one left.
+                SWEEP_FAILED.inc()
                 log.exception("this sweep failed")
             close_old_connections()
             stop.wait(settings.LABHUB_SWEEP_S)

@@ -1,0 +1,1 @@
+"""What /metrics says: what each process counts itself, what all of them say of themselves, what the database knows."""
