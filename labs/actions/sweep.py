@@ -55,9 +55,9 @@ def sweep_once() -> None:
         expire_queued,
     )
     _each(overdue(), give_up_regrade)
+    _each(viewings_overdue(), end_viewing)
     _each(
         Attempt.objects.filter(
-    _each(viewings_overdue(), end_viewing)
             state=State.QUEUED, step__in=closed_steps(), changed_at__lt=_before(settings.LABHUB_PAUSED_S)
         ),
         end_paused,
