@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -20,6 +21,7 @@ from labs.actions import board as verbs
 from labs.actions.errors import Refused
 from labs.boards import BOARDS, Audience, Board, board_for, code_name
 from labs.models import BoardName, Course, Role
+from labs.views.board_rows import rows_html
 from labs.views.figures.plot import Plot
 from labs.views.guard import course_of_instructor_or_404, course_or_404, who
 from labs.views.words import say
@@ -43,6 +45,10 @@ class Shown:
 
     board: Board
     audience: Audience
+
+    @property
+    def rows_html(self) -> SafeString:
+        return rows_html(self.board.rows, ranked=self.board.rules.ranked)
 
     @property
     def plot(self) -> Plot | None:

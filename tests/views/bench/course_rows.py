@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from labs.actions.board import count_anew
 from labs.boards import BOARDS
+from labs.grading.checks import Check, Verdict
 from labs.models import (
     Attempt,
     AttemptCount,
@@ -27,10 +28,14 @@ from labs.models import (
     State,
 )
 from labs.steps import all_steps
+from labs.text import N_
 
 AT_ONCE = 5000
 # The share of entries from before the server was changed: they stand on no board, and are counted.
 OLDER_SHARE = 0.1
+LONG_CHECK = Check(
+    "one-check", "one", N_("Toy"), 5, Verdict.PASS, N_("Because."), {"saw": {"text": "x" * 2000}}
+)
 
 
 @dataclass
@@ -102,7 +107,7 @@ class Class:
                         step_version=1,
                         points=self._draw.randint(0, all_steps()[one.step].points),
                         # As large as a real one's, or the bench would flatter.
-                        checks=[{"key": "c", "evidence": {"saw": "x" * 2000}}],
+                        checks=[LONG_CHECK.to_json()],
                         evidence_hash="",
                     )
                     for one in made
