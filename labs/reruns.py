@@ -45,9 +45,11 @@ def stored_answers(course: Course, step: Step, only: UUID | None = None) -> list
     if rerun is None:
         return []
     students = Enrolment.objects.active().filter(course=course, role=Role.STUDENT).values("user")
-    attempts = Attempt.objects.filter(
-        course=course, step=step.key, state=State.GRADED, user__in=students
-    ).order_by("finished_at", "created_at")
+    attempts = (
+        Attempt.objects.for_grade()
+        .filter(course=course, step=step.key, state=State.GRADED, user__in=students)
+        .order_by("finished_at", "created_at")
+    )
     latest = set(dict(attempts.values_list("user_id", "pk")).values())
     if only is not None:
         latest &= {only}

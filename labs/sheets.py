@@ -32,7 +32,7 @@ REPEAT_WITHIN = timedelta(days=1)
 class Sheet:
     """What one student may do at one step now. `round` is None while their attempt is queued or running.
 
-    `waits_for`: steps that they must have tried before this one opens.
+    `waits_for`: steps that they must have tried before this one opens. `practice`: of what follows, see Attempt.
     """
 
     user: User
@@ -45,6 +45,7 @@ class Sheet:
     attempts_left: int
     terms: Terms
     waits_for: Sequence[Step] = ()
+    practice: bool = False
 
     @cached_property
     def challenge(self) -> Json:
@@ -68,7 +69,7 @@ class Sheet:
         now = window.standing(at)
         if window.due_at is None or at <= window.due_at:
             return now, at
-        ended = Attempt.objects.filter(
+        ended = Attempt.objects.for_grade().filter(
             user=self.user,
             course=self.course,
             step=self.step.key,
@@ -92,11 +93,16 @@ class Sheet:
         """Everyone's own inputs: the same for one student, step, round and charged attempt, and nobody else's."""
         assert self.round is not None
         about = f"{self.course.pk}:{self.user.pk}:{self.step.key}:{self.round.key}:{self.seed_number}"
+        if self.practice:  # never what a graded attempt asks
+            about = f"practice:{about}"
         return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
 
 
-def sheet_for(user: User, course: Course, step: Step, terms: Terms | None = None) -> Sheet:
-    """`terms`: where the caller has read them already."""
+def sheet_for(
+    user: User, course: Course, step: Step, terms: Terms | None = None, *, practice: bool = False
+) -> Sheet:
+    """`terms`: where the caller has read them already. `practice`: what an attempt would be that begins now; one that
+    is under way stays what it is."""
     attempt = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE).first()
     charged = (
         AttemptCount.objects.filter(course=course, user=user, step=step.key)
@@ -106,6 +112,12 @@ def sheet_for(user: User, course: Course, step: Step, terms: Terms | None = None
     seen = seen_of(attempt) if attempt else Seen()
     terms = terms or terms_for(user, course, step)
     waits = attempt is None or (attempt.state == State.OPEN and len(seen) < len(step.rounds))
+    practice = attempt.practice if attempt else practice
+    seed_number = charged
+    if attempt is not None:
+        seed_number = attempt.seed_number
+    elif practice:
+        seed_number = Attempt.objects.filter(user=user, course=course, step=step.key, practice=True).count()
     return Sheet(
         user=user,
         course=course,
@@ -113,10 +125,11 @@ def sheet_for(user: User, course: Course, step: Step, terms: Terms | None = None
         attempt=attempt,
         round=step.rounds[len(seen)] if waits else None,
         seen=seen,
-        seed_number=attempt.seed_number if attempt else charged,
+        seed_number=seed_number,
         attempts_left=max(0, terms.attempts - charged),
         terms=terms,
         waits_for=_waits_for(user, course, step) if attempt is None else (),
+        practice=practice,
     )
 
 
@@ -124,7 +137,7 @@ def _waits_for(user: User, course: Course, step: Step) -> list[Step]:
     """Those of the step's `requires` at which the student has never locked a round."""
     if not step.requires:
         return []
-    tried = Attempt.objects.filter(user=user, course=course, step__in=step.requires)
+    tried = Attempt.objects.for_grade().filter(user=user, course=course, step__in=step.requires)
     missing = step.requires - set(tried.values_list("step", flat=True))
     return [other for key, other in all_steps().items() if key in missing]
 

@@ -42,6 +42,7 @@ def enter(attempt: Attempt, scores: Sequence[Score]) -> None:
 
 
 def _enter(attempt: Attempt, scores: Sequence[Score]) -> None:
+    is_first = bool(scores) and attempt.seed_number == 0 and not _has_practised_before(attempt)
     for score in scores:
         entry, _made = BoardEntry.objects.update_or_create(
             attempt=attempt,
@@ -52,12 +53,26 @@ def _enter(attempt: Attempt, scores: Sequence[Score]) -> None:
                 "comparable": f"{fingerprint(score.run.server)}/{attempt.step_version}",
                 "value": score.value,
                 "detail": storable(score.detail),
-                "is_first": attempt.seed_number == 0,
+                "is_first": is_first,
                 "counts": False,
             },
         )
         count_anew(entry)
         changed(attempt.course_id, score.board)
+
+
+def _has_practised_before(attempt: Attempt) -> bool:
+    """Whoever saw the figures in practice has no first attempt any more: the board of predictions would lose its
+    sense."""
+    recorded = Attempt.objects.filter(
+        course=attempt.course_id,
+        user=attempt.user_id,
+        step=attempt.step,
+        practice=True,
+        created_at__lt=attempt.created_at,
+        rounds__accepted_run__isnull=False,
+    )
+    return recorded.exists()
 
 
 def count_anew(entry: BoardEntry) -> None:

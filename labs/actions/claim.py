@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from labs.actions.change import move
 from labs.actions.pauses import paused_steps
 from labs.models import Attempt, Endpoint, Lease, Round, Run, State
+from labs.models.attempt import AttemptQuerySet
 
 # A lease as its holder knows it: the endpoint's id and the fencing token.
 LeaseKey = tuple[int, int]
@@ -39,8 +40,11 @@ class _LostRace(Exception):
     """Somebody else moved first; the transaction is rolled back and nothing changed."""
 
 
-def waiting() -> QuerySet[Attempt]:
-    """Queued attempts that may start now, first come first served. A returned attempt kept its `queued_at`."""
+def waiting() -> AttemptQuerySet:
+    """Queued attempts that may start now, first come first served. A returned attempt kept its `queued_at`.
+
+    Practice is a line of its own, behind these: see `_first_at`.
+    """
     return Attempt.objects.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=Now()), state=State.QUEUED, cancel_requested=False
     ).order_by("queued_at", "pk")
@@ -65,9 +69,21 @@ def _first_pair() -> tuple[Attempt, Lease] | None:
     """Who waits longest comes first; of the servers that may have him, the one with the fewest failures."""
     pairs = []
     for lease in usable_leases().select_related("endpoint").order_by("endpoint__failures", "endpoint_id"):
-        if attempt := waiting().exclude(step__in=paused_steps(lease.endpoint)).first():
+        if attempt := _first_at(lease.endpoint):
             pairs.append((attempt, lease))
-    return min(pairs, key=lambda pair: (pair[0].queued_at, pair[0].pk), default=None)
+    return min(pairs, key=lambda pair: (pair[0].practice, pair[0].queued_at, pair[0].pk), default=None)
+
+
+def _first_at(endpoint: Endpoint) -> Attempt | None:
+    """Practice only where no graded attempt waits for this endpoint, one that pauses before its next run included."""
+    paused = paused_steps(endpoint)
+    startable = waiting().exclude(step__in=paused)
+    if graded := startable.for_grade().first():
+        return graded
+    behind = Attempt.objects.for_grade().filter(state=State.QUEUED, cancel_requested=False)
+    if behind.exclude(step__in=paused).exists():
+        return None
+    return startable.first()
 
 
 def usable_leases() -> QuerySet[Lease]:

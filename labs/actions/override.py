@@ -23,8 +23,11 @@ NO_COMMENT = N_("Write why: the student reads it, and so does whoever looks at t
 def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) -> GradeEvent:
     """These points count for the student's step from now on, whatever attempts and regrades give.
 
-    Raises Refused without a comment, for more points than the step has, and for an attempt that has not ended.
+    Raises Refused without a comment, for more points than the step has, for practice, and for an attempt that has
+    not ended.
     """
+    if attempt.practice:
+        raise Refused(N_("This is practice: it has no points. Give them on an attempt."))
     if not attempt.is_terminal:
         raise Refused(N_("This attempt has not ended yet. Give points when it has."))
     if not 0 <= points <= step.points + step.bonus:

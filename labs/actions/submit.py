@@ -20,6 +20,7 @@ from labs.actions.change import move
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.grade import grade_without_run
 from labs.actions.pauses import paused_everywhere
+from labs.actions.practice import begin_practice, let_practise, let_use_machine
 from labs.actions.wake import wake_drivers_after_commit
 from labs.logs import bound
 from labs.measure.plan import Plan
@@ -44,18 +45,21 @@ def submit(
     data: Mapping[str, Any],
     submit_key: UUID,
     agreed_percent: int = 0,
+    *,
+    practice: bool = False,
 ) -> Attempt:
     """Locks `round_key` with the posted answers. The same `submit_key` again finds the same attempt.
 
     An attempt is on time or late by when its first round arrives here, on this clock; `agreed_percent` is what the
     page said that it would lose by that. Its later rounds may come after the end: it was begun before.
+    `practice`: what was on the page was practice, which is never late and counts nowhere.
     Raises InvalidAnswers (the form carries the errors), Refused (why, in a sentence) or NotFound.
     """
     arrived_at = timezone.now()
     if repeated := _repeated(user, submit_key):
         return repeated
-    sheet = sheet_for(user, course, step)
-    if sheet.round is None or sheet.round.key != round_key:
+    sheet = sheet_for(user, course, step, practice=practice)
+    if sheet.round is None or sheet.round.key != round_key or sheet.practice is not practice:
         raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
     if sheet.waits_for:
         raise Refused(
@@ -65,7 +69,9 @@ def submit(
             )
         )
     standing, counts_at = Standing(Door.ON_TIME), arrived_at
-    if sheet.attempt is None:
+    if sheet.attempt is None and practice:
+        let_practise(sheet)
+    elif sheet.attempt is None:
         standing, counts_at = _let_in(sheet, arrived_at, agreed_percent)
     if paused_everywhere(step):
         raise Refused(
@@ -79,6 +85,8 @@ def submit(
     if plan is not None and (problem := _too_long(plan)):
         form.add_error(None, problem)
         raise InvalidAnswers(form)
+    if plan is not None and practice:
+        let_use_machine(sheet)
     try:
         with transaction.atomic():
             attempt = _lock(sheet, submit_key, answers, plan, counts_at, standing)
@@ -142,7 +150,9 @@ def _lock(
 ) -> Attempt:
     assert sheet.round is not None
     after = State.QUEUED if plan is not None else State.OPEN
-    if sheet.attempt is None:
+    if sheet.attempt is None and sheet.practice:
+        attempt = begin_practice(sheet, after)
+    elif sheet.attempt is None:
         attempt = _begin(sheet, after, counts_at, standing.percent)
     else:
         attempt = sheet.attempt
@@ -167,13 +177,17 @@ def _lock(
 
 def _begin(sheet: Sheet, state: State, counts_at: datetime, late_percent: int) -> Attempt:
     """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
-    free = Attempt.objects.filter(
-        user=sheet.user,
-        step=sheet.step.key,
-        charged=False,
-        finished_at__gt=timezone.now() - timedelta(hours=1),
-        state__in=[State.ERRORED, State.GRADED],
-    ).count()
+    free = (
+        Attempt.objects.for_grade()
+        .filter(
+            user=sheet.user,
+            step=sheet.step.key,
+            charged=False,
+            finished_at__gt=timezone.now() - timedelta(hours=1),
+            state__in=[State.ERRORED, State.GRADED],
+        )
+        .count()
+    )
     if free >= FREE_REPEATS_AN_HOUR:
         raise Refused(
             N_(

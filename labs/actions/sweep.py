@@ -144,7 +144,10 @@ def expire_open(attempt: Attempt) -> None:
 
 
 def expire_queued(attempt: Attempt) -> None:
-    _give_up(attempt, State.ERRORED, Reason.ENDPOINT_DOWN)
+    if attempt.practice:  # graded attempts came first all the while, which is no fault of a server
+        _give_up(attempt, State.CANCELLED, Reason.TIME_LIMIT)
+    else:
+        _give_up(attempt, State.ERRORED, Reason.ENDPOINT_DOWN)
 
 
 def give_up_regrade(regrade: RegradeSet) -> None:

@@ -180,7 +180,8 @@ def _others(course: Course) -> QuerySet[Attempt, tuple[int, str, str, str]]:
     """Attempts under way, and those that ended without a grade where there is none; the latest comes last."""
     grade = Grade.objects.filter(course=course, user=OuterRef("user"), step=OuterRef("step"))
     return (
-        Attempt.objects.filter(course=course)
+        Attempt.objects.for_grade()
+        .filter(course=course)
         .exclude(state=State.GRADED)
         .filter(Q(state__in=LIVE) | ~Exists(grade))
         .annotate(evidence=_as_text("pk"))

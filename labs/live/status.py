@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,8 @@ LAST_RUNS = 40
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`place` counts from 1 and is None unless queued. The wait is None when not queued, or when no endpoint is up
+    """`place` counts from 1 and is None unless queued; practice has a line of its own, behind all graded attempts, and
+    its wait is what it is while no other of those comes. The wait is None when not queued, or when no endpoint is up
     and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first."""
 
     state: State
@@ -31,6 +32,7 @@ class Status:
     wait_low_s: int | None = None
     wait_high_s: int | None = None
     returned: bool = False
+    practice: bool = False
     round_number: int = 0
     run_number: int = 0
     cancel_requested: bool = False
@@ -66,39 +68,40 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
             wait_low_s=low_s,
             wait_high_s=high_s,
             returned=row.returned,
-            round_number=row.round_number,
-            run_number=row.run_number,
+            practice=row.practice,
+            round_number=vars(row)["round_number"],
+            run_number=vars(row)["run_number"],
             cancel_requested=row.cancel_requested,
         )
     return found
 
 
 def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
-    """Attempt -> (place, low, high) of the whole queue: first come, first served. Who waits for a step that is paused
-    on every server has no place: nobody is behind them."""
+    """Attempt -> (place, low, high) of the whole queue: first come, first served, and practice last, counted for
+    itself. Who waits for a step that is paused on every server has no place: nobody is behind them."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
         Attempt.objects.filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
-        .order_by(F("queued_at").asc(nulls_last=True), "pk")
-        .values_list("pk", "state", "submit_key", "step")
+        .order_by("practice", F("queued_at").asc(nulls_last=True), "pk")
+        .values_list("pk", "state", "submit_key", "step", "practice")
     )
-    cost_ms = _server_ms({key for _, _, key, _ in rows if key})
+    cost_ms = _server_ms({key for _, _, key, _, _ in rows if key})
     answering = list(Endpoint.objects.filter(state__in=ANSWERING))
     up = [endpoint for endpoint in answering if endpoint.state == Endpoint.State.UP]
     paused = closed_steps(answering)
     queued = [
-        (pk, cost_ms.get(key, 0.0))
-        for pk, state, key, step in rows
+        (pk, cost_ms.get(key, 0.0), practice)
+        for pk, state, key, step, practice in rows
         if state == State.QUEUED and step not in paused
     ]
-    running_ms = [cost_ms.get(key, 0.0) for _, state, key, _ in rows if state == State.RUNNING]
-    if not up:
-        return {pk: (place, None, None) for place, (pk, _) in enumerate(queued, 1)}
-    waits = waits_s([ms for _, ms in queued], running_ms, len(up), _pace())
-    return {
-        pk: (place, *wait_s) for place, ((pk, _), wait_s) in enumerate(zip(queued, waits, strict=True), 1)
-    }
+    running_ms = [cost_ms.get(key, 0.0) for _, state, key, _, _ in rows if state == State.RUNNING]
+    graded = sum(not practice for _, _, practice in queued)
+    places = [place - graded if practice else place for place, (_, _, practice) in enumerate(queued, 1)]
+    waits: Iterable[tuple[int | None, int | None]] = [(None, None)] * len(queued)
+    if up:
+        waits = waits_s([ms for _, ms, _ in queued], running_ms, len(up), _pace())
+    return {pk: (place, *wait_s) for (pk, _, _), place, wait_s in zip(queued, places, waits, strict=True)}
 
 
 def _pace() -> Pace:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from labs.models import Attempt
 from labs.text import Text
 from labs.views import words
 
@@ -33,6 +34,11 @@ def person(user: User) -> str:
 @register.filter
 def state_word(state: str) -> str:
     return words.say(words.STATES[state])
+
+
+@register.filter
+def state_of(attempt: Attempt) -> str:
+    return words.say(words.state_of(attempt))
 
 
 @register.filter

@@ -67,7 +67,7 @@ def points(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
     """Points of an instructor of the course, for work that is not their own."""
     found, step = attempt_or_404(request, attempt_id)
     user = who(request)
-    if found.user_id == user.pk or may_see(user, found.course) is not Role.INSTRUCTOR:
+    if found.practice or found.user_id == user.pk or may_see(user, found.course) is not Role.INSTRUCTOR:
         raise Http404
     form, problem = PointsForm(step, request.POST), None
     if form.is_valid():
@@ -128,5 +128,5 @@ def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
         "may_show": may_see(user, found.course) is Role.INSTRUCTOR,
         "strings": strings(),
         # Whoever sees somebody else's attempt teaches the course.
-        **({} if is_owner else points_context(found, step)),
+        **({} if is_owner or found.practice else points_context(found, step)),
     }

@@ -100,7 +100,8 @@ def _servers() -> list[Server]:
 def _live(course: Course) -> list[Line]:
     """Those who wait for a server first, by how long; then the rounds that wait for their student."""
     attempts = list(
-        Attempt.objects.filter(course=course, state__in=LIVE)
+        Attempt.objects.for_grade()
+        .filter(course=course, state__in=LIVE)
         .select_related("user")
         .order_by(F("queued_at").asc(nulls_last=True), "pk")[:SHOWN]
     )
@@ -111,9 +112,8 @@ def _live(course: Course) -> list[Line]:
 
 def _faults(course: Course) -> list[Line]:
     attempts = (
-        Attempt.objects.filter(
-            course=course, state=State.ERRORED, finished_at__gt=timezone.now() - FAULTS_SINCE
-        )
+        Attempt.objects.for_grade()
+        .filter(course=course, state=State.ERRORED, finished_at__gt=timezone.now() - FAULTS_SINCE)
         .select_related("user")
         .order_by("-finished_at")[:SHOWN]
     )

@@ -30,6 +30,7 @@ WHAT_NEXT: Mapping[str, Text] = {
     Reason.STEP_PAUSED: N_("Go on with another step; this one opens again by itself."),
     Reason.GRADER_ERROR: N_("Your instructor can grade it again; you need not repeat it."),
 }
+FAULT = N_("The run ended by a fault.")
 RUN_AGAIN = N_("You can run again with the same inputs.")
 NOT_CHARGED = N_("No attempt was used.")
 CHARGED = N_("This counts as one attempt.")
@@ -37,6 +38,13 @@ CHARGED = N_("This counts as one attempt.")
 STOPPED = N_("You stopped this run.")
 TIMED_OUT = N_("This attempt was left open too long and was closed.")
 
+
+PRACTICE_TIMED_OUT = N_("This practice waited too long and was closed.")
+# As labs.practice counts it.
+PRACTICE_STOPPED = N_("The time it ran counts towards your practice time; no attempt was used.")
+PRACTICE_SPOILT = N_(
+    "It took nothing of your practice time, and no attempt was used. You can practise again."
+)
 
 GRADED_SINCE = N_("Grading first stopped on a fault of ours. It has been graded since.")
 
@@ -46,6 +54,8 @@ def sentences(attempt: Attempt, *, graded_since: bool = False) -> list[str]:
 
     `graded_since`: a regrade gave it the grade that a fault of ours had kept from it.
     """
+    if attempt.practice:
+        return _of_practice(attempt)
     cost = CHARGED if attempt.charged else NOT_CHARGED
     if attempt.state == State.CANCELLED:
         return [say(TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED), say(cost)]
@@ -53,5 +63,16 @@ def sentences(attempt: Attempt, *, graded_since: bool = False) -> list[str]:
         return []
     if attempt.reason == Reason.GRADER_ERROR and graded_since:
         return [say(GRADED_SINCE), say(cost)]
-    happened = WHAT_HAPPENED.get(attempt.reason, N_("The run ended by a fault."))
+    happened = WHAT_HAPPENED.get(attempt.reason, FAULT)
     return [say(happened), say(cost), say(WHAT_NEXT.get(attempt.reason, RUN_AGAIN))]
+
+
+def _of_practice(attempt: Attempt) -> list[str]:
+    if attempt.state == State.CANCELLED:
+        return [
+            say(PRACTICE_TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED),
+            say(PRACTICE_STOPPED),
+        ]
+    if attempt.state != State.ERRORED:
+        return []
+    return [say(WHAT_HAPPENED.get(attempt.reason, FAULT)), say(PRACTICE_SPOILT)]

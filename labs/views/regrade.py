@@ -125,7 +125,9 @@ class ChangedLimit:
 def regrades(request: HttpRequest, course_slug: str) -> HttpResponse:
     """The course's steps, each with its newest set."""
     course = course_of_instructor_or_404(request, course_slug)
-    counted = Attempt.objects.filter(course=course).order_by().values("step").annotate(all=Count("pk"))
+    counted = (
+        Attempt.objects.for_grade().filter(course=course).order_by().values("step").annotate(all=Count("pk"))
+    )
     attempts = {row["step"]: row["all"] for row in counted}
     newest_ids = RegradeSet.objects.filter(course=course).order_by().values("step").annotate(newest=Max("pk"))
     newest = {s.step: s for s in RegradeSet.objects.filter(pk__in=[row["newest"] for row in newest_ids])}

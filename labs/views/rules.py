@@ -13,9 +13,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from labs.actions.errors import Refused
+from labs.actions.practice import set_quota
 from labs.actions.rules import extend, release_scores, set_rule
 from labs.models import Course, Extension, StepRule
 from labs.rules.window import Late
@@ -24,7 +25,7 @@ from labs.steps.base import Step
 from labs.terms import Key, Terms, rules_in_force, terms
 from labs.text import N_, Text
 from labs.views.guard import course_of_instructor_or_404, step_or_404, who
-from labs.views.rules_forms import ExtensionForm, RuleForm
+from labs.views.rules_forms import ExtensionForm, QuotaForm, RuleForm
 
 SHOWN = 500
 
@@ -57,11 +58,19 @@ class ExtensionLine:
 
 @login_required
 @never_cache
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def rules(request: HttpRequest, course_slug: str) -> HttpResponse:
+    """What holds at each step, and the form of what holds for the whole course: the quota of practice."""
     course = course_of_instructor_or_404(request, course_slug)
+    posted = request.POST if request.method == "POST" else None
+    form = QuotaForm(course, posted)
+    if posted is not None and form.is_valid():
+        set_quota(course, form.cleaned_data["practice_s"], who(request))
+        messages.success(request, _("The practice time is in force."))
+        return redirect("rules", course.slug)
     lines = _lines(course, list(all_steps().values()))
-    return render(request, "labs/rules.html", {"course": course, "lines": lines})
+    context = {"course": course, "lines": lines, "form": form}
+    return render(request, "labs/rules.html", context, status=422 if posted is not None else 200)
 
 
 @login_required

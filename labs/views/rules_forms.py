@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from labs.actions.practice import LONGEST_S
 from labs.actions.rules import LONGEST_WHY, Given
 from labs.models import Course, Enrolment, Role, StepRule
 from labs.rules.clock import SkippedTime, instant, local_of
@@ -131,6 +132,20 @@ class RuleForm(forms.Form):
             release_at=given["release_at"] if given["holds_scores"] else None,
             by=by,
         )
+
+
+class QuotaForm(forms.Form):
+    """Of the whole course."""
+
+    practice_s = forms.IntegerField(
+        min_value=0,
+        max_value=LONGEST_S,
+        label=_("Machine-seconds of practice for each student"),
+        help_text=_("Of all steps together. 0: nobody may practise. What was used before counts."),
+    )
+
+    def __init__(self, course: Course, data: Any = None) -> None:
+        super().__init__(data, initial={"practice_s": course.practice_s})
 
 
 class StudentField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django has no such subscript

@@ -146,7 +146,7 @@ class ShownAttempt:
 
     @property
     def state_word(self) -> Text:
-        return words.STATES[self.attempt.state]
+        return words.state_of(self.attempt)
 
     @property
     def explanation(self) -> list[str]:
@@ -164,8 +164,9 @@ class ShownAttempt:
         event = next((e for e in reversed(self._events) if e.kind in AUTOMATIC), None)
         if event is not None:
             found = [Check.from_json(check) for check in event.checks]
-        elif not self.attempt.is_terminal:
-            # Between two rounds: what the recorded ones have shown. The grade itself comes at the end.
+        elif not self.attempt.is_terminal or self._is_practised:
+            # Between two rounds: what the recorded ones have shown. The grade itself comes at the end, and never for
+            # practice.
             recorded = list(self.seen.items())[: -1 if self.is_live else None]
             limits = limits_in_force(self.attempt.course_id, self.attempt.step)
             try:

@@ -31,7 +31,8 @@ def step(request: HttpRequest, course_slug: str, step_key: str) -> HttpResponse:
     course, step_ = course_or_404(request, course_slug), step_or_404(step_key)
     if request.method == "POST":
         return _submit(request, course, step_)
-    response = render(request, "labs/step.html", step_context(who(request), course, step_))
+    context = step_context(who(request), course, step_, practice="practice" in request.GET)
+    response = render(request, "labs/step.html", context)
     return permit_bundle(request, response, step_)
 
 
@@ -44,7 +45,8 @@ def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
     except ValueError:
         return _again(request, course, step_, 409, problem=STALE)
     try:
-        submit(user, course, step_, round_key, request.POST, key, _agreed_percent(request))
+        percent, practice = _agreed_percent(request), "practice" in request.POST
+        submit(user, course, step_, round_key, request.POST, key, percent, practice=practice)
     except InvalidAnswers as error:
         return _again(request, course, step_, 422, form=error.form)
     except Refused as error:
@@ -69,11 +71,11 @@ def _again(
     form: StepForm | None = None,
     problem: Text | None = None,
 ) -> HttpResponse:
-    user = who(request)
+    user, practice = who(request), "practice" in request.POST
     if form is None:
-        sheet = sheet_for(user, course, step_)
+        sheet = sheet_for(user, course, step_, practice=practice)
         if sheet.round is not None and sheet.round.key == request.POST.get("round"):
             form = sheet.form(request.POST)
-    context = step_context(user, course, step_, form=form, problem=problem)
+    context = step_context(user, course, step_, form=form, problem=problem, practice=practice)
     response = render(request, "labs/step.html", context, status=status)
     return permit_bundle(request, response, step_)

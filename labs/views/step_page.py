@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -11,10 +12,11 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from labs.access import may_see
-from labs.actions.pauses import paused_everywhere
 from labs.actions.demo import shown_run
+from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
+from labs.practice import Quota, quota_of
 from labs.rules.window import Door
 from labs.sheets import Sheet, sheet_for
 from labs.steps.base import Step, StepForm
@@ -29,13 +31,33 @@ from labs.views.strings import strings
 PAST_SHOWN = 30
 
 
+@dataclass(frozen=True, slots=True)
+class ShownPractice:
+    """What a student reads before they practise. `pass_s`: what one clean pass of the step takes, as declared."""
+
+    quota: Quota
+    pass_ms: int
+
+    @property
+    def pass_s(self) -> int:
+        return max(1, round(self.pass_ms / 1000))
+
+
 def step_context(
-    user: User, course: Course, step: Step, *, form: StepForm | None = None, problem: Text | None = None
+    user: User,
+    course: Course,
+    step: Step,
+    *,
+    form: StepForm | None = None,
+    problem: Text | None = None,
+    practice: bool = False,
 ) -> dict[str, Any]:
-    """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST."""
+    """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST. `practice`: the form of
+    a practice attempt is wanted, where none is under way."""
     terms = terms_of(user, [course])
     now = timezone.now()
-    sheet = sheet_for(user, course, step, terms[course.pk, step.key])
+    practice = practice and course.practice_s > 0
+    sheet = sheet_for(user, course, step, terms[course.pk, step.key], practice=practice)
     due = ShownTerms(sheet.terms, now, *sheet.standing(now))
     past = list(_past(user, course, step, hides_scores=due.hides_scores)[:PAST_SHOWN])
     latest = next((a for a in past if sheet.attempt is None or a.pk == sheet.attempt.pk), None)
@@ -53,7 +75,9 @@ def step_context(
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
         "paused": paused_everywhere(step),
+        "practice": _practice(sheet, due),
         "submit_key": uuid.uuid4(),
+        "shown_run": shown_run(course, step.key),
         "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,
         "is_next_round": sheet.attempt is not None,
         "on": "step",
@@ -61,6 +85,14 @@ def step_context(
         "now": now_of(shown),
         "strings": strings(),
     }
+
+
+def _practice(sheet: Sheet, due: ShownTerms) -> ShownPractice | None:
+    """None where nobody may practise now."""
+    is_closed = due.door is Door.EARLY or sheet.waits_for or not sheet.course.practice_s
+    if is_closed and not (sheet.attempt and sheet.practice):
+        return None
+    return ShownPractice(quota_of(sheet.user, sheet.course), sheet.step.budget_ms)
 
 
 def now_of(shown: ShownAttempt | None) -> Status | None:
@@ -77,7 +109,6 @@ def _past(user: User, course: Course, step: Step, *, hides_scores: bool) -> Quer
     )
     return attempts.annotate(
         points=Subquery(event.values("points")[:1]),
-        "shown_run": shown_run(course, step.key),
         open_points=Subquery(event.values("open_points")[:1]),
         kind=Subquery(event.values("kind")[:1]),
     )
@@ -99,9 +130,8 @@ def _kept_form(sheet: Sheet, due: ShownTerms, form: StepForm | None) -> StepForm
 
 
 def _form(sheet: Sheet, shown: ShownAttempt | None, due: ShownTerms) -> StepForm | None:
-    if due.is_shut and sheet.attempt is None:
-        return None
-    if sheet.round is None or sheet.waits_for or (sheet.attempt is None and sheet.attempts_left == 0):
+    is_shut = due.door is Door.EARLY if sheet.practice else due.is_shut or sheet.attempts_left == 0
+    if sheet.round is None or sheet.waits_for or (sheet.attempt is None and is_shut):
         return None
     form = sheet.form()
     if (
@@ -109,7 +139,8 @@ def _form(sheet: Sheet, shown: ShownAttempt | None, due: ShownTerms) -> StepForm
         and shown is not None
         and (before := shown.seen.get(sheet.round.key)) is not None
     ):
-        # An uncharged repeat has the same inputs, so what was typed still fits them.
-        kept = sheet.round.keeps if shown.attempt.charged else before.answers.keys()
+        # An uncharged repeat has the same inputs, so what was typed still fits them. Practice never has.
+        has_new_inputs = shown.attempt.charged or shown.attempt.practice or sheet.practice
+        kept = sheet.round.keeps if has_new_inputs else before.answers.keys()
         form.initial = {name: before.answers[name] for name in kept}
     return form

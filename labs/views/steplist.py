@@ -10,7 +10,7 @@ from decimal import Decimal
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from labs.models import LIVE, Attempt, Course, Grade, GradeEvent
+from labs.models import LIVE, TERMINAL, Attempt, Course, Grade, GradeEvent
 from labs.steps import all_steps
 from labs.steps.base import Step
 from labs.terms import Key, Terms, counted_points, terms_of, total
@@ -73,7 +73,10 @@ def course_rows(
     grades = {(grade.course_id, grade.step): grade for grade in found}
     states: dict[tuple[int, str], str] = {}
     for course_id, step, state in (
-        Attempt.objects.filter(**mine).values_list("course_id", "step", "state").distinct()
+        Attempt.objects.filter(**mine)
+        .exclude(practice=True, state__in=TERMINAL)
+        .values_list("course_id", "step", "state")
+        .distinct()
     ):
         if state in LIVE or (course_id, step) not in states:
             states[course_id, step] = state if state in LIVE else "tried"

@@ -32,6 +32,13 @@ def _states() -> dict[str, str]:
         ),
         "state.queued_unknown": _("In the queue: place %(place)s, wait not known. You may leave this page."),
         "state.queued_noplace": _("In the queue. You may leave this page."),
+        "state.practice": _(
+            "In the practice line: place %(place)s. Graded attempts go first; if no more come, about %(low)s to"
+            " %(high)s s. You may leave this page."
+        ),
+        "state.practice_unknown": _(
+            "In the practice line, behind all graded attempts. You may leave this page."
+        ),
         "state.returned": _(
             "Your run was interrupted and is back at the head of the queue. No attempt was used."
         ),

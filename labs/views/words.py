@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext
 
 from labs.grading.checks import Verdict
-from labs.models import Run, State
+from labs.models import Attempt, Run, State
 from labs.names import full_name
 from labs.text import N_, Text
 
@@ -29,6 +29,8 @@ STATES: Mapping[str, Text] = {
     State.CANCELLED: N_("Stopped"),
     State.ERRORED: N_("Ended by a fault"),
 }
+
+PRACTISED = N_("Practice ended")
 
 VERDICTS: Mapping[str, Text] = {
     Verdict.PASS: N_("Pass"),
@@ -58,6 +60,11 @@ ENDS: Mapping[str, Text] = {
     "error": N_("error from the server"),
     "rejected": N_("refused by the server"),
 }
+
+
+def state_of(attempt: Attempt) -> Text:
+    """Practice is judged like an attempt, and never graded."""
+    return PRACTISED if attempt.practice and attempt.state == State.GRADED else STATES[attempt.state]
 
 
 def say(text: Text | Mapping[str, Any] | str | None) -> str:

@@ -50,9 +50,10 @@ export class StatusLine {
   }
 
   queued() {
-    const { place, wait_low_s: low, wait_high_s: high, returned } = this.now;
+    const { place, wait_low_s: low, wait_high_s: high, returned, practice } = this.now;
     let where = say("state.queued_noplace");
     if (place) where = high == null ? say("state.queued_unknown", { place }) : say("state.queued", { place, low, high });
+    if (practice) where = place && high != null ? say("state.practice", { place, low, high }) : say("state.practice_unknown");
     return returned ? `${say("state.returned")} ${where}` : where;
   }
 

@@ -69,6 +69,30 @@ def test_one_that_returned_stands_at_the_head_and_says_so(
     assert found[queue[0].pk].place == 2
 
 
+def test_practice_has_a_line_of_its_own_behind_all_others(
+    queue: list[Attempt], endpoint: Endpoint, enrol: Enrol, new_attempt: NewAttempt
+) -> None:
+    long_ago = timezone.now() - timedelta(minutes=1)
+    practice = [
+        new_attempt(
+            enrol(f"practises-{number}"),
+            State.QUEUED,
+            queued_at=long_ago + timedelta(seconds=number),
+            practice=True,
+        )
+        for number in range(2)
+    ]
+    for attempt in practice:
+        add_round(attempt)
+    found = statuses([attempt.pk for attempt in (*queue, *practice)])
+    assert [found[attempt.pk].place for attempt in queue] == [1, 2, 3, 4], "nobody is behind practice"
+    assert [found[attempt.pk].place for attempt in practice] == [1, 2]
+    assert [(found[a.pk].wait_low_s, found[a.pk].wait_high_s) for a in practice] == [(36, 82), (45, 102)]
+    assert [found[attempt.pk].message()["practice"] for attempt in practice] == [True, True]
+    Endpoint.objects.update(state=Endpoint.State.DOWN)
+    assert statuses([practice[1].pk])[practice[1].pk].place == 2
+
+
 def test_equal_times_have_one_order_everywhere(
     enrol: Enrol, new_attempt: NewAttempt, endpoint: Endpoint
 ) -> None:
@@ -127,6 +151,7 @@ def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endp
         "wait_low_s": None,
         "wait_high_s": None,
         "returned": False,
+        "practice": False,
         "cancel_requested": True,
         "round": 1,
         "run": 2,

@@ -17,7 +17,7 @@ HOME = 8
 # Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
 # as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
 # teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens.
-STEP_PAGE = 24
+STEP_PAGE = 25
 
 
 def test_home(

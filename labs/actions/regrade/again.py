@@ -43,8 +43,10 @@ class Again:
 
 def regradable(course_id: int, step_key: str) -> QuerySet[Attempt]:
     """Graded attempts, and those whose grading stopped on a fault of ours."""
-    return Attempt.objects.filter(course_id=course_id, step=step_key).filter(
-        Q(state=State.GRADED) | Q(state=State.ERRORED, reason=Reason.GRADER_ERROR)
+    return (
+        Attempt.objects.for_grade()
+        .filter(course_id=course_id, step=step_key)
+        .filter(Q(state=State.GRADED) | Q(state=State.ERRORED, reason=Reason.GRADER_ERROR))
     )
 
 
