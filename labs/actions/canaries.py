@@ -34,6 +34,8 @@ HOURLY_S = 3600
 RED_AGAIN_S = 300
 TRY_AGAIN_S = 30
 ROUNDS_KEPT = 300
+# Kept from students: tried when an admin asks for it, once.
+ASKED_ONLY = (Endpoint.State.PAUSED, Endpoint.State.QUARANTINED)
 NO_SLOTS = N_("This server does not answer /slots, so nobody can see who else uses it.")
 SUSPICIOUS = (Run.Outcome.INCONCLUSIVE, Run.Outcome.DISTURBED)
 
@@ -65,8 +67,9 @@ def due() -> QuerySet[Endpoint]:
     if not waiting().exists():
         reasons |= Q(canaries_at__lt=_ago(HOURLY_S))
     rested = Q(state=Endpoint.State.RESTING, rest_until__lte=Now())
+    asked = Q(state__in=ASKED_ONLY, canaries_wanted=True)
     not_just_now = Q(canaries_tried_at__isnull=True) | Q(canaries_tried_at__lt=_ago(TRY_AGAIN_S))
-    return Endpoint.objects.filter((up & reasons & not_just_now) | rested)
+    return Endpoint.objects.filter((((up & reasons) | asked) & not_just_now) | rested)
 
 
 def claim_canaries(worker: str) -> Held | None:
@@ -140,6 +143,7 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
     )
     _forget_old(endpoint)
     if not found:
+        Endpoint.objects.filter(pk=endpoint.pk, state__in=ASKED_ONLY).update(canaries_wanted=False)
         breaker.failed(endpoint, detail)
         return
     here = Endpoint.objects.filter(pk=endpoint.pk, base_url=endpoint.base_url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,17 +15,34 @@ from labs.actions.errors import Refused
 from labs.actions.openings import Openings, openings
 from labs.actions.stuck import Do, Seen, act, put_back
 from labs.actions.wake import wake_drivers_after_commit
-from labs.models import Attempt, Endpoint, Lease, State
+from labs.models import Attempt, Endpoint, Lease, Pool, State
 from labs.models.audit import Verb
 from labs.text import N_
 
 
-def save(endpoint: Endpoint, changed: Collection[str], new_key: str, by: User) -> None:
-    """Stores a new endpoint, or what was changed of one; the key where one was entered."""
-    is_new, was = endpoint.pk is None, set(changed)
-    verbs.save(endpoint, changed, new_key)
-    changes = sorted(was | ({"api_key"} if new_key else set()))
-    record(Verb.ADDED if is_new else Verb.CHANGED, by, what=f"endpoint {endpoint}", changes=changes)
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What an admin changed of an endpoint: names of its fields, a new key or none at all, a pool to be made."""
+
+    changed: Collection[str]
+    new_key: str = ""
+    forgets_key: bool = False
+    new_pool: str = ""
+
+
+def save(endpoint: Endpoint, entered: Entered, by: User) -> None:
+    """Stores a new endpoint, or what was changed of one. The audit names the fields, and no value."""
+    is_new, names = endpoint.pk is None, set(entered.changed)
+    with transaction.atomic():
+        if entered.new_pool:
+            endpoint.pool = Pool.objects.create(name=entered.new_pool)
+            names.add("pool")
+        if entered.forgets_key or entered.new_key:
+            endpoint.api_key = entered.new_key
+            names.add("api_key")
+        verbs.save(endpoint, names, entered.new_key)
+        verb = Verb.ADDED if is_new else Verb.CHANGED
+        record(verb, by, what=f"endpoint {endpoint}", changes=sorted(names))
 
 
 def drain(endpoint: Endpoint, note: str, by: User) -> None:

@@ -62,7 +62,7 @@ def save(endpoint: Endpoint, changed: Collection[str], new_key: str) -> None:
 def pause(endpoints: QuerySet[Endpoint], note: str = "") -> int:
     """What runs there ends; nothing new begins. Returns how many were not paused before."""
     return endpoints.exclude(state__in=[Endpoint.State.PAUSED, Endpoint.State.REMOVED]).update(
-        state=Endpoint.State.PAUSED, detail="", pause_note=note[:LONGEST_NOTE]
+        state=Endpoint.State.PAUSED, detail="", pause_note=note[:LONGEST_NOTE], canaries_wanted=False
     )
 
 

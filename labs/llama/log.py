@@ -54,3 +54,33 @@ def task_lines(path: Path, task_id: int, offset: int = 0) -> TaskLines:
         elif (found := _RELEASE.search(line)) and int(found[2]) == task_id:
             release, slot_id, n_tokens = line, int(found[1]), int(found[3])
     return TaskLines(cancel, release, slot_id, n_tokens, next_offset)
+
+
+def tail_lines(path: Path, count: int, most_bytes: int = 64 * 1024) -> list[str] | None:
+    """The last whole lines, at most `count` of them. None where there is no log to read."""
+    ends = _ends(path, most_bytes)
+    return None if ends is None else ends[1].decode("utf-8", "replace").splitlines()[-count:]
+
+
+def readable_ends(path: Path, most_bytes: int = 64 * 1024) -> list[str]:
+    """The lines of its first and its last part, where a server says how it was started; [] without a log."""
+    ends = _ends(path, most_bytes)
+    return [] if ends is None else b"".join(ends).decode("utf-8", "replace").splitlines()
+
+
+def _ends(path: Path, most_bytes: int) -> tuple[bytes, bytes] | None:
+    """Two parts that do not overlap, cut at the ends of lines; the first is empty where the second holds all."""
+    try:
+        if not path.is_file():  # a pipe would never end
+            return None
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if size <= most_bytes:
+                return b"", file.read(most_bytes)
+            first = file.read(min(most_bytes, size - most_bytes))
+            file.seek(size - most_bytes)
+            last = file.read(most_bytes)
+    except OSError:
+        return None
+    return first[: first.rfind(b"\n") + 1], last[last.find(b"\n") + 1 :]
