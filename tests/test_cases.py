@@ -1,4 +1,4 @@
-"""docs/cases.md names its cases once each, and every test it names is there. Nothing is run here."""
+"""docs/cases.md names its cases once each, and every test that it or the threat model names is there. Nothing is run."""
 
 from __future__ import annotations
 
@@ -48,3 +48,10 @@ def test_the_tests_of_a_case_exist(case: str) -> None:
     assert rows[case][-1].count("::") == len(named), "each is written as `path::name`"
     for path, name in named:
         assert name in named_in(ROOT / path), f"{path}::{name}"
+
+
+def test_the_tests_of_the_threat_model_exist() -> None:
+    page = (ROOT / "docs" / "threat-model.md").read_text()
+    named = TEST.findall(page)
+    assert named and page.count("::") == len(named)
+    assert not [f"{path}::{name}" for path, name in named if name not in named_in(ROOT / path)]

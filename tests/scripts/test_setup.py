@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -66,3 +67,13 @@ def test_without_venv_it_prints_the_line_that_installs_it(machine: Path) -> None
     done = setup(machine)
     assert done.returncode == 1
     assert "sudo apt-get install python3.12-venv" in done.stderr
+
+
+def test_the_locks_have_hashes_and_no_addresses() -> None:
+    locks = sorted(ROOT.glob("requirements*.txt"))
+    assert len(locks) == 4
+    for lock in locks:
+        text = lock.read_text()
+        assert "://" not in text and "--index-url" not in text
+        for entry in re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]:
+            assert "--hash=sha256:" in entry, entry
