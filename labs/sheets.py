@@ -185,5 +185,6 @@ RUN_FACTS = (
     "metrics_agree",
     "foreign_tasks",
     "lease_us",
+    "throttled",
     "note",
 )

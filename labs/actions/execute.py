@@ -31,6 +31,7 @@ from labs.measure.control import Control
 from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
+from labs.measure.quota import Quota, groups_near
 from labs.measure.recording import RunRecord, ServerFacts
 from labs.metrics.runs import count_run
 from labs.models import Endpoint, Reason
@@ -106,6 +107,7 @@ def _execute(claim: Claim) -> None:
                 limits=Limits(settings.LABHUB_FIRST_TOKEN_S, settings.LABHUB_IDLE_S, settings.LABHUB_TOTAL_S),
                 facts=ServerFacts.from_json(claim.endpoint.facts),
                 log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
+                quota=Quota(groups_near(claim.endpoint.base_url)),
             )
             plan = Plan.from_json(claim.round.plan or {})
             rng = random.Random()  # noqa: S311  no secret

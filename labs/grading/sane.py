@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labs.measure.prefix import SLACK_TOKENS, common_prefix, expected_cache
+from labs.measure.quota import TOLERATED, stopped_share
 from labs.measure.recording import Recording, RunRecord
 from labs.text import N_, Text
 
@@ -14,7 +15,8 @@ HEAD_AT_MOST = 32
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a run proves nothing about the student. `disturbed`: somebody else used the endpoint."""
+    """Why a run proves nothing about the student. `disturbed`: somebody else used the endpoint, or
+    a CPU quota stopped it."""
 
     reason: Text
     disturbed: bool = False
@@ -25,10 +27,18 @@ def first_fault(*faults: Fault | None) -> Fault | None:
 
 
 def alone(run: RunRecord) -> Fault | None:
-    """Nobody but us may have used the endpoint. Without `/metrics` this sees only strangers in `/slots`."""
+    """Nobody but us may have used the endpoint, nor may a CPU quota have stopped it. Without `/metrics` this sees only
+    strangers in `/slots`."""
     if run.foreign_tasks or run.metrics_agree is False:
         return Fault(
             N_("Somebody else used the model server during this run, so its figures prove nothing."),
+            disturbed=True,
+        )
+    if stopped_share(run.throttled) > TOLERATED:
+        return Fault(
+            N_(
+                "The machine's CPU limit stopped the model server or our worker, so no time of this run counts."
+            ),
             disturbed=True,
         )
     return None

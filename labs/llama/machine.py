@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_CGROUP_ROOT = Path("/sys/fs/cgroup")
-_OWN_CGROUP = Path("/proc/self/cgroup")
+CGROUP_ROOT = Path("/sys/fs/cgroup")
+OWN_CGROUP = Path("/proc/self/cgroup")
 # cgroup v1 says 'no limit' with a number near 2**63.
 _NO_LIMIT_BYTES = 1 << 60
 
@@ -19,28 +19,29 @@ class Allowance:
     source: str
 
 
-def threads(root: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> Allowance:
-    """The smaller of the CPU affinity and the cgroup's quota, rounded, at least 1."""
+def threads(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUP) -> Allowance:
+    """The smaller of the CPU affinity and the cgroup's quota, whole cores, at least 1: one thread more than the quota
+    has cores would be stopped by the kernel in every period."""
     if hasattr(os, "sched_getaffinity"):
         cores = Allowance(len(os.sched_getaffinity(0)), "CPU affinity")
     else:
         cores = Allowance(os.cpu_count() or 1, "CPU count")
-    quotas = [quota for folder in _folders(root, own, "cpu") if (quota := _quota(folder)) is not None]
-    if quotas and (quota_cores := max(1, int(min(quotas) + 0.5))) < cores.value:
+    quotas = [quota for folder in cgroup_folders(root, own, "cpu") if (quota := _quota(folder)) is not None]
+    if quotas and (quota_cores := max(1, int(min(quotas)))) < cores.value:
         return Allowance(quota_cores, "cgroup CPU quota")
     return cores
 
 
-def memory_bytes(root: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> Allowance:
+def memory_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUP) -> Allowance:
     """The smaller of the machine's memory and the cgroup's limit."""
     total = Allowance(
         os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "this machine's memory",
     )
     limits = []
-    for folder in _folders(root, own, "memory"):
+    for folder in cgroup_folders(root, own, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            text = _read(folder / name)
+            text = read_text(folder / name)
             if text.isdigit() and int(text) < _NO_LIMIT_BYTES:
                 limits.append(int(text))
     if limits and min(limits) < total.value:
@@ -48,10 +49,10 @@ def memory_bytes(root: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> Allowanc
     return total
 
 
-def _folders(root: Path, own: Path, controller: str) -> Iterator[Path]:
+def cgroup_folders(root: Path, own: Path, controller: str) -> Iterator[Path]:
     """This process's cgroup and all above it: the tightest of them counts. In a container the path that
     the kernel names may not exist below the mount; then the mount itself is ours."""
-    for line in _read(own).splitlines():
+    for line in read_text(own).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
@@ -68,18 +69,18 @@ def _folders(root: Path, own: Path, controller: str) -> Iterator[Path]:
 
 
 def _quota(folder: Path) -> float | None:
-    words = _read(folder / "cpu.max").split()
+    words = read_text(folder / "cpu.max").split()
     if not words:
         words = [
-            _read(folder / "cpu.cfs_quota_us"),
-            _read(folder / "cpu.cfs_period_us"),
+            read_text(folder / "cpu.cfs_quota_us"),
+            read_text(folder / "cpu.cfs_period_us"),
         ]
     if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
         return None  # 'max' in v2, -1 in v1
     return int(words[0]) / int(words[1])
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
     try:
         return path.read_text().strip()
     except OSError:

@@ -26,13 +26,14 @@ from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, broke, reaso
 from labs.measure.pace import Pace
 from labs.measure.plan import Plan
 from labs.measure.prepare import draw_for, prepare, read_facts
+from labs.measure.quota import TOLERATED, Quota, stopped_share
 from labs.measure.recording import Recording, RunRecord, ServerFacts
 from labs.measure.wakeup import no_collections, wake_early
 
 
 class Driver:
     """`facts` is what the fingerprint knows of the endpoint; build, model, template and slots are read
-    anew.
+    anew. `quota` watches the groups whose CPU quota could stop the run.
 
     `emit(kind, data)` is called from the driver's threads, in the reading thread between two reads: it must
     only queue. `log` is the server's log file where there is one. One driver may run many plans, one after
@@ -48,6 +49,7 @@ class Driver:
         limits: Limits,
         facts: ServerFacts | None = None,
         log: Path | None = None,
+        quota: Quota | None = None,
     ) -> None:
         wake_early()
         self._client = client
@@ -56,6 +58,7 @@ class Driver:
         self._limits = limits
         self._facts = facts or ServerFacts()
         self._log = log
+        self._quota = quota or Quota({})
 
     def run(
         self, plan: Plan, rng: random.Random, *, last_lab_line: str = "", since_ns: int | None = None
@@ -85,19 +88,19 @@ class Driver:
                 record = replace(record, lease_us=(time.perf_counter_ns() - since_ns) // 1000)
             board.begin()
             execution = Execution(context, plan, prompts)
+            self._quota.begin()
             self._emit("started", {"asks": len(plan.asks), "lab_line": line})
             with no_collections():
                 execution.run()
             execution.wait_quiet()
             asks = [r for r in execution.recordings.values() if r.kind == "ask"]
             agree = agrees(before, self._counters(), asks)
-            record = replace(record, metrics_agree=agree, foreign_tasks=board.foreign_tasks)
-            if agree is False or board.foreign_tasks:
-                outcome, reason, detail = (
-                    "disturbed",
-                    "slot_disturbed",
-                    "somebody else used this server meanwhile",
-                )
+            throttled = self._quota.end()
+            record = replace(
+                record, metrics_agree=agree, foreign_tasks=board.foreign_tasks, throttled=throttled
+            )
+            if why := _disturbed(record):
+                outcome, reason, detail = "disturbed", "slot_disturbed", why
         except Stopped as stop:
             outcome, reason = stop.kind, "worker_lost" if stop.kind == "lost" else ""
         except RunFailed as exc:
@@ -141,3 +144,12 @@ class Driver:
             return tuple(self._client.tokenize(text))
         except LlamaError:
             return ()
+
+
+def _disturbed(record: RunRecord) -> str:
+    """Why nothing may be graded from this run; "" where it was left alone."""
+    if record.metrics_agree is False or record.foreign_tasks:
+        return "somebody else used this server meanwhile"
+    if (share := stopped_share(record.throttled)) > TOLERATED:
+        return f"a CPU quota stopped the worker or the server for {share:.0%} of the run"
+    return ""

@@ -195,6 +195,7 @@ class RunRecord:
     `metrics_agree`: the deltas of `/metrics` equal the sum of ours (True), do not (False), or there is no
     `/metrics` (None). `head_tokens`: how many tokens the template puts before the lab line; None unknown.
     `lease_us`: from the moment the endpoint was ours to the plan's first item: slots idle, prompts cut into tokens.
+    `throttled`: how a CPU quota stopped the worker or the server meanwhile, as `quota.Quota.end` has it; {} unknown.
     """
 
     recordings: Mapping[str, Recording]
@@ -205,6 +206,7 @@ class RunRecord:
     metrics_agree: bool | None = None
     foreign_tasks: int = 0
     lease_us: int | None = None
+    throttled: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
     def __getitem__(self, key: str) -> Recording:

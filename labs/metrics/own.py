@@ -33,8 +33,8 @@ LEASE_WAIT = Histogram(
 RUNS = Counter("labhub_runs", "Runs that ended, by outcome.", ["endpoint", "outcome"], registry=REGISTRY)
 THROTTLED = Counter(
     "labhub_throttled_seconds",
-    "Time of runs in which a CPU quota stopped the worker's or the server's group.",
-    ["endpoint"],
+    "Time of runs in which a CPU quota stopped a group, summed over its cores.",
+    ["endpoint", "group"],
     registry=REGISTRY,
 )
 SOCKETS = Gauge("labhub_open_sockets", "Open websockets.", ["kind"], registry=REGISTRY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labs.measure.recording import Recording, RunRecord
-from labs.metrics.own import LEASE_WAIT, QUEUE_WAIT, RUNS, TTFT
+from labs.metrics.own import LEASE_WAIT, QUEUE_WAIT, RUNS, THROTTLED, TTFT
 from labs.models import Run
 
 
@@ -18,6 +18,9 @@ def count_run(run_id: int, record: RunRecord) -> None:
         QUEUE_WAIT.observe(max(0.0, (run.started_at - run.attempt.queued_at).total_seconds()))
     if record.lease_us is not None:
         LEASE_WAIT.labels(endpoint).observe(record.lease_us / 1e6)
+    for group, stops in record.throttled.items():
+        if group != "run_us":
+            THROTTLED.labels(endpoint, group).inc(stops["stopped_us"] / 1e6)
     for recording in record.recordings.values():
         if recording.kind == "ask" and recording.figures.ttft_us is not None:
             TTFT.labels(endpoint, _prefix(recording)).observe(recording.figures.ttft_us / 1e6)

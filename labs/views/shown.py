@@ -21,7 +21,7 @@ from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Round, Run, 
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
-from labs.views import evidence, reasons, strings, words
+from labs.views import evidence, reasons, strings, throttled, words
 from labs.views.answers import Answer, answers_of, choice_names
 from labs.views.figures.attempt import RanRound, plots_of, voice_of
 from labs.views.figures.diff import ShownDiff, run_diffs
@@ -89,6 +89,10 @@ class ShownRun:
     def outcome_word(self) -> Text:
         is_verdict = self.run.outcome == Run.Outcome.INCONCLUSIVE
         return words.OUTCOMES[Run.Outcome.RECORDED if self.hides_scores and is_verdict else self.run.outcome]
+
+    @property
+    def stops(self) -> list[str]:
+        return throttled.sentences(self.run.facts.get("throttled", {}))
 
     @property
     def reason_word(self) -> Text | None:

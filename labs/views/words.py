@@ -41,7 +41,7 @@ VERDICTS: Mapping[str, Text] = {
 OUTCOMES: Mapping[str, Text] = {
     Run.Outcome.NONE: N_("under way"),
     Run.Outcome.RECORDED: N_("recorded"),
-    Run.Outcome.DISTURBED: N_("disturbed by other work on the server"),
+    Run.Outcome.DISTURBED: N_("disturbed"),
     Run.Outcome.INCONCLUSIVE: N_("inconclusive, repeated"),
     Run.Outcome.CANCELLED: N_("stopped"),
     Run.Outcome.LOST: N_("lost: the worker went away"),

@@ -21,7 +21,7 @@ def cgroup(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize(
     ("quota", "threads"),
-    [("50000 100000", 1), ("10000 100000", 1), ("100000 100000", 1), ("140000 100000", 1)],
+    [("50000 100000", 1), ("10000 100000", 1), ("100000 100000", 1), ("190000 100000", 1)],
 )
 def test_a_quota_below_the_affinity_wins(cgroup: tuple[Path, Path], quota: str, threads: int) -> None:
     (cgroup[0] / "pod/box/cpu.max").write_text(quota)
