@@ -1,4 +1,4 @@
-"""docs/cases.md names its cases once each, and every test that it or the threat model names is there. Nothing is run."""
+"""docs/cases.md names its cases once each, and every test that it or the threat model names is there. None is run."""
 
 from __future__ import annotations
 
