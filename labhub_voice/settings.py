@@ -11,6 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from labhub_voice import env
 from labhub_voice.database import database
 from labhub_voice.headers import add_headers
+from labhub_voice.school import APPS as SCHOOL_APPS
+from labhub_voice.school import MIDDLEWARE as SCHOOL_MIDDLEWARE
+from labhub_voice.school import school_login
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(env.text("LABHUB_STATE_DIR", str(BASE_DIR / ".labhub")))
@@ -61,6 +64,13 @@ MIDDLEWARE = [
     "labs.views.origin.remember_origin",
     "labs.views.view_as.Seeing",
 ]
+
+# The school's login: None where it is off, and then nothing of it is loaded.
+SCHOOL = school_login(may_be_plain=DEMO)
+if SCHOOL is not None:
+    INSTALLED_APPS += SCHOOL_APPS
+    MIDDLEWARE += SCHOOL_MIDDLEWARE
+    SOCIALACCOUNT_ADAPTER = "labs.views.school_login.SchoolErrors"
 
 ROOT_URLCONF = "labhub_voice.urls"
 ASGI_APPLICATION = "labhub_voice.asgi.application"

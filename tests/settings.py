@@ -11,7 +11,18 @@ if "LABHUB_STATE_DIR" not in os.environ:
     _folder = tempfile.TemporaryDirectory(prefix="labhub-test-")
     os.environ["LABHUB_STATE_DIR"] = _folder.name
 
-from labhub_voice.settings import *  # noqa: F403
+# The school's login is loaded here, for its tests; programs that a test starts have it off, as it is by default.
+_SCHOOL = {
+    "LABHUB_OIDC_ISSUER": "http://127.0.0.1:9",
+    "LABHUB_OIDC_CLIENT_ID": "lab",
+    "LABHUB_OIDC_SECRET": "lab-secret",
+}
+os.environ.update(_SCHOOL)
+
+from labhub_voice.settings import *  # noqa: E402, F403
+
+for _name in _SCHOOL:
+    del os.environ[_name]
 
 # Hashing is slow on purpose, and hashed names need `collectstatic`; neither is what most tests are about.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -28,6 +28,7 @@ class Verb(models.TextChoices):
     WITHDRAWN = "withdrawn"
     PAIRED = "paired"
     UNPAIRED = "unpaired"
+    SCHOOL_LINKED = "school_linked"
     VIEW_BEGAN = "view_began"
     VIEW_ENDED = "view_ended"
     ERASED = "erased"

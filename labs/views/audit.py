@@ -43,6 +43,7 @@ VERBS: Mapping[str, Text] = {
     Verb.WITHDRAWN: N_("run no longer shown to the class"),
     Verb.PAIRED: N_("pair begun"),
     Verb.UNPAIRED: N_("pair ended"),
+    Verb.SCHOOL_LINKED: N_("linked to the school's login"),
     Verb.VIEW_BEGAN: N_("began to view as a student"),
     Verb.VIEW_ENDED: N_("stopped viewing as a student"),
     Verb.ERASED: N_("personal data erased"),
