@@ -14,8 +14,9 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.change import move
+from labs.actions.openings import bookings_now
 from labs.actions.pauses import paused_steps
-from labs.models import Attempt, Endpoint, Lease, Round, Run, State
+from labs.models import Attempt, Booking, Endpoint, Lease, Round, Run, State
 from labs.models.attempt import AttemptQuerySet
 
 # A lease as its holder knows it: the endpoint's id and the fencing token.
@@ -66,21 +67,25 @@ def claim_next(worker: str) -> Claim | None:
 
 
 def _first_pair() -> tuple[Attempt, Lease] | None:
-    """Who waits longest comes first; of the servers that may have him, the one with the fewest failures."""
+    """Who waits longest comes first; of the servers that may have him, one that his class has booked, then the one
+    with the fewest failures."""
     pairs = []
-    for lease in usable_leases().select_related("endpoint").order_by("endpoint__failures", "endpoint_id"):
-        if attempt := _first_at(lease.endpoint):
+    leases = list(usable_leases().select_related("endpoint").order_by("endpoint__failures", "endpoint_id"))
+    booked = bookings_now() if leases else {}
+    for lease in sorted(leases, key=lambda lease: lease.endpoint_id not in booked):
+        if attempt := _first_at(lease.endpoint, booked.get(lease.endpoint_id)):
             pairs.append((attempt, lease))
     return min(pairs, key=lambda pair: (pair[0].practice, pair[0].queued_at, pair[0].pk), default=None)
 
 
-def _first_at(endpoint: Endpoint) -> Attempt | None:
+def _first_at(endpoint: Endpoint, booking: Booking | None) -> Attempt | None:
     """Practice only where no graded attempt waits for this endpoint, one that pauses before its next run included."""
+    whose = Q() if booking is None else Q(course=booking.course_id)
     paused = paused_steps(endpoint)
-    startable = waiting().exclude(step__in=paused)
+    startable = waiting().filter(whose).exclude(step__in=paused)
     if graded := startable.for_grade().first():
         return graded
-    behind = Attempt.objects.for_grade().filter(state=State.QUEUED, cancel_requested=False)
+    behind = Attempt.objects.for_grade().filter(whose, state=State.QUEUED, cancel_requested=False)
     if behind.exclude(step__in=paused).exists():
         return None
     return startable.first()

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from django.db.models.functions import Now
 
-from labs.actions.pauses import ANSWERING, paused_steps
+from labs.actions.pauses import ANSWERING, closed_steps, paused_steps
 from labs.models import Booking, Endpoint
 
 
@@ -19,6 +19,7 @@ class Why(StrEnum):
 
     NONE = "none"  # there is no server at all
     STEP = "step"  # none that answers may run this step
+    CHECK = "check"  # it has still to be seen whether one may
     BOOKED = "booked"  # those that could are another class's for now
     PAUSED = "paused"  # an admin holds them
     AWAY = "away"  # none answers
@@ -78,7 +79,9 @@ class Openings:
         held = [one for one in self.endpoints if one.state == Endpoint.State.PAUSED]
         if held:
             return Shut(Why.PAUSED, note=next((one.pause_note for one in held if one.pause_note), ""))
-        return Shut(Why.STEP if self.answering and not able else Why.AWAY)
+        if not self.answering or able:
+            return Shut(Why.AWAY)
+        return Shut(Why.STEP if step_key in closed_steps(self.answering) else Why.CHECK)
 
     def _is_open(self, endpoint: Endpoint, course_id: int) -> bool:
         booking = self.bookings.get(endpoint.pk)

@@ -12,9 +12,10 @@ from django.contrib.auth.models import User
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from labs.live.status import Status
 from labs.models import Attempt
 from labs.text import Text
-from labs.views import words
+from labs.views import waits, words
 
 register = template.Library()
 
@@ -61,6 +62,12 @@ def num(value: object) -> SafeString:
 def is_figure(text: object) -> bool:
     """Whether a table's cell holds a number: those stand at the right."""
     return words.is_figure(str(text))
+
+
+@register.filter
+def why_waits(status: Status | None) -> str:
+    """What keeps a queued attempt waiting besides others; "" where nothing does."""
+    return waits.why_waits(status)
 
 
 @register.filter

@@ -13,6 +13,7 @@ from django.utils.translation import get_language
 
 from labs.access import may_see
 from labs.actions.demo import shown_run
+from labs.actions.openings import openings
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
@@ -27,6 +28,7 @@ from labs.views.due import ShownTerms
 from labs.views.shown import ShownAttempt
 from labs.views.steplist import course_rows
 from labs.views.strings import strings
+from labs.views.waits import why_shut
 
 PAST_SHOWN = 30
 
@@ -56,6 +58,7 @@ def step_context(
     a practice attempt is wanted, where none is under way."""
     terms = terms_of(user, [course])
     now = timezone.now()
+    servers = openings()
     practice = practice and course.practice_s > 0
     sheet = sheet_for(user, course, step, terms[course.pk, step.key], practice=practice)
     due = ShownTerms(sheet.terms, now, *sheet.standing(now))
@@ -74,7 +77,10 @@ def step_context(
         "form": _kept_form(sheet, due, form) or _form(sheet, shown, due),
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
-        "paused": paused_everywhere(step),
+        "paused": paused_everywhere(step, servers.answering),
+        "shut": ""
+        if shown is not None and shown.is_live
+        else why_shut(servers.shut(course.pk, step.key), course),
         "practice": _practice(sheet, due),
         "submit_key": uuid.uuid4(),
         "shown_run": shown_run(course, step.key),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from labs.views.waits import WHY
 from labs.views.words import ENDS, STATES, say
 
 FIGURES = gettext_noop(
@@ -22,6 +23,7 @@ def strings() -> dict[str, str]:
         **_due(),
         **{f"word.{state}": say(text) for state, text in STATES.items()},
         **{f"end.{end}": say(text) for end, text in ENDS.items()},
+        **{f"why.{why}": say(text) for why, text in WHY.items()},
     }
 
 

@@ -54,7 +54,13 @@ export class StatusLine {
     let where = say("state.queued_noplace");
     if (place) where = high == null ? say("state.queued_unknown", { place }) : say("state.queued", { place, low, high });
     if (practice) where = place && high != null ? say("state.practice", { place, low, high }) : say("state.practice_unknown");
-    return returned ? `${say("state.returned")} ${where}` : where;
+    return [returned && say("state.returned"), where, ...this.why()].filter(Boolean).join(" ");
+  }
+
+  // What keeps it waiting besides others: words of the page, and what an admin wrote.
+  why() {
+    const { why, why_note: note, why_until: until } = this.now;
+    return why ? [say(`why.${why}`, { until }), note] : [];
   }
 
   running() {

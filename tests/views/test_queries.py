@@ -16,8 +16,9 @@ from tests.views.rows import STEP, attempt_in
 HOME = 8
 # Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
 # as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
-# teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens.
-STEP_PAGE = 25
+# teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens;
+# what has been booked.
+STEP_PAGE = 26
 
 
 def test_home(
