@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from labs.actions import breaker
 from labs.actions.claim import LeaseKey, free_leases, waiting
+from labs.actions.speed import facts_of
 from labs.actions.storable import storable
 from labs.grading.canaries import CANARIES, Canary
 from labs.grading.sane import Fault
@@ -22,6 +23,7 @@ from labs.measure.board import Board, wait_idle
 from labs.measure.control import Control
 from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
+from labs.measure.pace import with_speed
 from labs.measure.recording import ServerFacts
 from labs.models import CanaryRun, Endpoint, Lease, Run
 from labs.text import N_, Json, Text
@@ -95,8 +97,9 @@ def run_canaries(held: Held, client: LlamaClient, control: Control) -> None:
     Endpoint.objects.filter(pk=endpoint.pk).update(canaries_tried_at=Now())
     found: dict[str, Json] = {}
     detail = ""
+    round_ = _Round(held.endpoint, client, control)
     try:
-        found = _Round(held.endpoint, client, control).run()
+        found = round_.run()
     except Unanswered as error:
         detail = str(error)
         log.warning("canaries of %s: %s", endpoint, detail)
@@ -107,7 +110,7 @@ def run_canaries(held: Held, client: LlamaClient, control: Control) -> None:
     if not _lease(held).update(holder="", expires_at=None):
         log.warning("canaries of %s came too late (token %s)", endpoint, held.token)
         return
-    _keep(endpoint, found, detail)
+    _keep(endpoint, found, detail, round_.seen.prompt_ms_per_token)
 
 
 def want_after_doubts(endpoint: Endpoint) -> None:
@@ -134,7 +137,7 @@ def _lease(held: Held) -> QuerySet[Lease]:
     )
 
 
-def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
+def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str, ms_per_token: float | None) -> None:
     CanaryRun.objects.create(
         endpoint=endpoint,
         facts=storable(endpoint.facts),
@@ -151,6 +154,8 @@ def _keep(endpoint: Endpoint, found: dict[str, Json], detail: str) -> None:
     here.update(
         canaries=storable(found),
         canaries_of=endpoint.fingerprint,
+        # Replaced, not bettered: a machine that has become slower is not held against its students.
+        prompt_ms_per_token=ms_per_token,
         canaries_at=Now(),
         canaries_wanted=False,
         has_red_canary=bool(red),
@@ -173,15 +178,18 @@ def _forget_old(endpoint: Endpoint) -> None:
 
 
 class _Round:
+    """`seen`: what the canaries themselves found of the server's speed, so far."""
+
     def __init__(self, endpoint: Endpoint, client: LlamaClient, control: Control) -> None:
         self._endpoint = endpoint
         self._client = client
+        self.seen = ServerFacts()
         self._driver = Driver(
             client,
             emit=lambda kind, data: None,
             control=control,
             limits=LIMITS,
-            facts=ServerFacts.from_json(endpoint.facts),
+            facts=facts_of(endpoint),
         )
 
     def run(self) -> dict[str, Json]:
@@ -216,6 +224,7 @@ class _Round:
         line = self._endpoint.last_lab_line
         drive = self._driver.run(canary.plan, random.Random(), last_lab_line=line)  # noqa: S311  no secret
         self._endpoint.last_lab_line = drive.record.lab_line or line
+        self.seen = with_speed(self.seen, drive.record.recordings.values())
         if drive.outcome not in ("recorded", "disturbed"):
             raise Unanswered(drive.detail or drive.outcome)
         return drive

@@ -31,6 +31,7 @@ FINDINGS: Mapping[str, Any] = {
     "probed_as": "",
     "canaries": {},
     "canaries_of": "",
+    "prompt_ms_per_token": None,
     "canaries_at": None,
     "canaries_tried_at": None,
     "canaries_wanted": False,

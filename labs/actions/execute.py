@@ -20,6 +20,7 @@ from labs.actions.canaries import claim_canaries, run_canaries, want_after_doubt
 from labs.actions.claim import Claim, claim_next
 from labs.actions.finish import endpoint_is, finish, put_back
 from labs.actions.probe import STATES
+from labs.actions.speed import facts_of, learn
 from labs.actions.watch import Watch
 from labs.clients import Reach, client_for, reach_of
 from labs.live.topics import publisher
@@ -32,7 +33,7 @@ from labs.measure.drive import Driver
 from labs.measure.outcome import Drive
 from labs.measure.plan import Plan
 from labs.measure.quota import Quota, groups_near
-from labs.measure.recording import RunRecord, ServerFacts
+from labs.measure.recording import RunRecord
 from labs.metrics.runs import count_run
 from labs.models import Endpoint, Reason
 
@@ -105,7 +106,7 @@ def _execute(claim: Claim) -> None:
                 emit=topic.put,
                 control=control,
                 limits=Limits(settings.LABHUB_FIRST_TOKEN_S, settings.LABHUB_IDLE_S, settings.LABHUB_TOTAL_S),
-                facts=ServerFacts.from_json(claim.endpoint.facts),
+                facts=facts_of(claim.endpoint),
                 log=Path(claim.endpoint.log_path) if claim.endpoint.log_path else None,
                 quota=Quota(groups_near(claim.endpoint.base_url)),
             )
@@ -125,6 +126,7 @@ def _execute(claim: Claim) -> None:
         if drive.reason == Reason.ENDPOINT_DOWN.value:
             endpoint_is(claim.endpoint, Endpoint.State.DOWN, drive.detail)
         finish(claim, drive)
+        learn(claim.endpoint, drive.record.server)
         _judge_endpoint(claim.endpoint, drive)
     topic.finish()
     log.info("run ends: %s %s", drive.outcome, drive.reason or "as planned")

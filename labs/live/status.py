@@ -10,12 +10,11 @@ from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
 
-from labs.actions.openings import Openings, openings
-from labs.actions.pauses import closed_steps
-from labs.live.waiting import Pace, measured_pace, waits_s
+from labs.actions.pauses import ANSWERING, closed_steps
+from labs.actions.speed import ms_per_token
+from labs.live.waiting import Pace, guessed_pace, measured_pace, waits_s
 from labs.measure.plan import Plan
-from labs.models import TERMINAL, Attempt, Round, Run, State
-from labs.rules.clock import written
+from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
 
 LAST_RUNS = 40
 
@@ -24,8 +23,7 @@ LAST_RUNS = 40
 class Status:
     """`place` counts from 1 and is None unless queued; practice has a line of its own, behind all graded attempts, and
     its wait is what it is while no other of those comes. The wait is None when not queued, or when no endpoint is up
-    and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first. `why`: what keeps it
-    waiting where no server takes it now (labs.actions.openings.Why), until `why_until` in the course's zone."""
+    and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first."""
 
     state: State
     version: int
@@ -39,9 +37,6 @@ class Status:
     round_number: int = 0
     run_number: int = 0
     cancel_requested: bool = False
-    why: str = ""
-    why_note: str = ""
-    why_until: str = ""
 
     @property
     def is_terminal(self) -> bool:
@@ -55,18 +50,16 @@ class Status:
 
 
 def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
-    """At most seven queries, however many ids. Ids that do not exist are left out."""
+    """At most six queries, however many ids. Ids that do not exist are left out."""
     rows = list(
-        Attempt.objects.filter(pk__in=ids)
-        .select_related("course")
-        .annotate(round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0))
+        Attempt.objects.filter(pk__in=ids).annotate(
+            round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0)
+        )
     )
-    servers = openings() if any(row.state == State.QUEUED for row in rows) else None
-    places = _places(servers) if servers else {}
+    places = _places() if any(row.state == State.QUEUED for row in rows) else {}
     found = {}
     for row in rows:
         place, low_s, high_s = places.get(row.pk, (None, None, None))
-        shut = servers.shut(row.course_id, row.step) if servers and row.state == State.QUEUED else None
         found[row.pk] = Status(
             state=State(row.state),
             version=row.version,
@@ -80,71 +73,40 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
             round_number=vars(row)["round_number"],
             run_number=vars(row)["run_number"],
             cancel_requested=row.cancel_requested,
-            why=str(shut.why) if shut else "",
-            why_note=shut.note if shut else "",
-            why_until=written(shut.until, row.course.zone) if shut and shut.until else "",
         )
     return found
 
 
-Places = dict[UUID, tuple[int, int | None, int | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One that waits or runs. `usable`: ids of the endpoints that take it now."""
-
-    pk: UUID
-    runs: bool
-    ms: float
-    practice: bool
-    usable: frozenset[int]
-
-
-def _places(servers: Openings) -> Places:
+def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
     """Attempt -> (place, low, high) of the whole queue: first come, first served, and practice last, counted for
-    itself. Who waits for a step that is paused on every server has no place: nobody is behind them. A booking parts the
-    queue: who may use none of my servers is not before me."""
+    itself. Who waits for a step that is paused on every server has no place: nobody is behind them."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
         Attempt.objects.filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
         .order_by("practice", F("queued_at").asc(nulls_last=True), "pk")
-        .values_list("pk", "state", "submit_key", "step", "practice", "course_id")
+        .values_list("pk", "state", "submit_key", "step", "practice")
     )
-    cost_ms = _server_ms({row[2] for row in rows if row[2]})
-    paused = closed_steps(servers.answering)
-    up = {course_id: servers.up_for(course_id) for course_id in {row[-1] for row in rows}}
-    lines = [
-        _Line(pk, state == State.RUNNING, cost_ms.get(key, 0.0), practice, up[course_id])
-        for pk, state, key, step, practice, course_id in rows
-        if state == State.RUNNING or step not in paused
+    cost_ms = _server_ms({key for _, _, key, _, _ in rows if key})
+    answering = list(Endpoint.objects.filter(state__in=ANSWERING))
+    up = [endpoint for endpoint in answering if endpoint.state == Endpoint.State.UP]
+    paused = closed_steps(answering)
+    queued = [
+        (pk, cost_ms.get(key, 0.0), practice)
+        for pk, state, key, step, practice in rows
+        if state == State.QUEUED and step not in paused
     ]
-    pace = _pace() if any(up.values()) else Pace()
-    found: Places = {}
-    for usable in {line.usable for line in lines if not line.runs}:
-        found |= _places_at(usable, lines, pace)
-    return found
-
-
-def _places_at(usable: frozenset[int], lines: Sequence[_Line], pace: Pace) -> Places:
-    """Of those who may use just these endpoints, among all who may use one of them."""
-    rivals = [line for line in lines if line.usable & usable or line.usable == usable]
-    queued = [line for line in rivals if not line.runs]
-    graded = sum(not line.practice for line in queued)
+    running_ms = [cost_ms.get(key, 0.0) for _, state, key, _, _ in rows if state == State.RUNNING]
+    graded = sum(not practice for _, _, practice in queued)
+    places = [place - graded if practice else place for place, (_, _, practice) in enumerate(queued, 1)]
     waits: Iterable[tuple[int | None, int | None]] = [(None, None)] * len(queued)
-    if usable:
-        running_ms = [line.ms for line in rivals if line.runs]
-        waits = waits_s([line.ms for line in queued], running_ms, len(usable), pace)
-    return {
-        line.pk: (place - graded if line.practice else place, *wait_s)
-        for place, (line, wait_s) in enumerate(zip(queued, waits, strict=True), 1)
-        if line.usable == usable
-    }
+    if up:
+        waits = waits_s([ms for _, ms, _ in queued], running_ms, len(up), _pace(answering))
+    return {pk: (place, *wait_s) for (pk, _, _), place, wait_s in zip(queued, places, waits, strict=True)}
 
 
-def _pace() -> Pace:
-    """Of the last runs that went well."""
+def _pace(endpoints: Sequence[Endpoint]) -> Pace:
+    """Of the last runs that went well; before there are enough, by how fast the endpoints are known to read."""
     last = list(
         Run.objects.filter(outcome=Run.Outcome.RECORDED, ended_at__isnull=False)
         .order_by("-pk")
@@ -156,7 +118,8 @@ def _pace() -> Pace:
             (cost_ms.get(key, 0.0), (ended_at - started_at).total_seconds() * 1000)
             for key, started_at, ended_at in last
             if ended_at is not None
-        ]
+        ],
+        guessed_pace([known for one in endpoints if (known := ms_per_token(one)) is not None]),
     )
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from labs.measure.plan import PROMPT_MS_PER_TOKEN
 from labs.measure.stats import quantile
 
 # The same prefill was measured at 2.8 s and 7.1 s on one machine (DESIGN 6): twice the declared time is honest.
@@ -25,12 +26,18 @@ class Pace:
     slow: float = SLOW
 
 
-def measured_pace(ran: Sequence[tuple[float, float]]) -> Pace:
-    """`ran` are (declared ms, what it took in ms) of the last runs; too few of them say nothing."""
+def guessed_pace(ms_per_token: Sequence[float]) -> Pace:
+    """Before anything ran: plans declare a prefill of PROMPT_MS_PER_TOKEN, the endpoints' canaries know their own."""
+    factors = [one / PROMPT_MS_PER_TOKEN for one in ms_per_token]
+    return Pace(min(factors), max(factors) * SLOW) if factors else Pace()
+
+
+def measured_pace(ran: Sequence[tuple[float, float]], guess: Pace = Pace()) -> Pace:
+    """`ran` are (declared ms, what it took in ms) of the last runs; too few of them say nothing, and `guess` holds."""
     ratios = [took_ms / declared_ms for declared_ms, took_ms in ran if declared_ms > 0]
     fast, slow = quantile(ratios, 0.1), quantile(ratios, 0.9)
     if len(ratios) < ENOUGH_RUNS or fast is None or slow is None:
-        return Pace()
+        return guess
     return Pace(fast, slow * MARGIN)
 
 

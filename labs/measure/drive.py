@@ -23,7 +23,7 @@ from labs.measure.execute import Execution
 from labs.measure.ledger import agrees
 from labs.measure.logs import ServerLog
 from labs.measure.outcome import Drive, Outcome, Reason, RunFailed, broke, reason_of
-from labs.measure.pace import Pace
+from labs.measure.pace import Pace, with_speed
 from labs.measure.plan import Plan
 from labs.measure.prepare import draw_for, prepare, read_facts
 from labs.measure.quota import TOLERATED, Quota, stopped_share
@@ -114,6 +114,7 @@ class Driver:
                 execution.close()
         if execution is not None:
             record = replace(record, recordings=self._finished(execution, record.server))
+            record = replace(record, server=with_speed(record.server, record.recordings.values()))
         return Drive(replace(record, note=detail), outcome, reason, detail, server_broke)
 
     def _counters(self) -> Metrics | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from labs.measure.plan import PROMPT_MS_PER_TOKEN
-from labs.measure.recording import Figures, ServerFacts
+from labs.measure.recording import Figures, Recording, ServerFacts
 
 DECODE_US = 1_000_000
 PREFILL_US = 2_000_000  # one second until the server looks at the connection, and one to spare
 DEFAULT_BATCH = 2048  # llama-server's own default, the worst case
 LEAST_PROMPT_N = 16  # shorter prompts measure the fixed part, not the time a token
+FAIR_PROMPT_N = 64  # in these the fixed part is a few percent, so that they may stand for the endpoint
 
 
 class Pace:
@@ -33,3 +37,16 @@ class Pace:
         if in_decode:
             return DECODE_US
         return PREFILL_US + round(min(self._batch, n) * self._ms_per_token * 1000)
+
+
+def with_speed(facts: ServerFacts, recordings: Iterable[Recording]) -> ServerFacts:
+    """The facts with the fastest prefill that is known of the endpoint once these have been recorded too."""
+    figures = [recording.figures for recording in recordings]
+    seen = [
+        one.prompt_ms / one.prompt_n
+        for one in figures
+        if one.timings_final and one.prompt_ms and one.prompt_n is not None and one.prompt_n >= FAIR_PROMPT_N
+    ]
+    known = [] if facts.prompt_ms_per_token is None else [facts.prompt_ms_per_token]
+    fastest = min([*seen, *known], default=None)
+    return replace(facts, prompt_ms_per_token=None if fastest is None else round(fastest, 4))

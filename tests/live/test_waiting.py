@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from labs.live.waiting import Pace, measured_pace, waits_s
+from labs.live.waiting import Pace, guessed_pace, measured_pace, waits_s
 
 
 def test_the_first_of_an_idle_lab_waits_for_the_overhead_only() -> None:
@@ -43,3 +43,12 @@ def test_what_was_measured_replaces_what_was_declared() -> None:
 
 def test_a_plan_that_costs_nothing_is_no_measure() -> None:
     assert measured_pace([(0.0, 300.0)] * 20) == Pace()
+
+
+def test_before_anything_ran_the_endpoints_known_speed_is_the_guess() -> None:
+    assert guessed_pace([]) == Pace()
+    assert guessed_pace([4.5]) == Pace(1.0, 2.0)
+    guess = guessed_pace([2.25, 9.0])
+    assert guess == Pace(0.5, 4.0)
+    assert measured_pace([(1000.0, 9000.0)] * 7, guess) == guess
+    assert list(waits_s([10_000, 10_000], [], 1, guess))[1] == (5, 44)
