@@ -10,11 +10,13 @@ from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
 
-from labs.actions.pauses import ANSWERING, closed_steps
+from labs.actions.openings import Openings, openings
+from labs.actions.pauses import closed_steps
 from labs.actions.speed import ms_per_token
 from labs.live.waiting import Pace, guessed_pace, measured_pace, waits_s
 from labs.measure.plan import Plan
 from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
+from labs.rules.clock import written
 
 LAST_RUNS = 40
 
@@ -23,7 +25,8 @@ LAST_RUNS = 40
 class Status:
     """`place` counts from 1 and is None unless queued; practice has a line of its own, behind all graded attempts, and
     its wait is what it is while no other of those comes. The wait is None when not queued, or when no endpoint is up
-    and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first."""
+    and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first. `why`: what keeps it
+    waiting where no server takes it now (labs.actions.openings.Why), until `why_until` in the course's zone."""
 
     state: State
     version: int
@@ -37,6 +40,9 @@ class Status:
     round_number: int = 0
     run_number: int = 0
     cancel_requested: bool = False
+    why: str = ""
+    why_note: str = ""
+    why_until: str = ""
 
     @property
     def is_terminal(self) -> bool:
@@ -50,16 +56,18 @@ class Status:
 
 
 def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
-    """At most six queries, however many ids. Ids that do not exist are left out."""
+    """At most seven queries, however many ids. Ids that do not exist are left out."""
     rows = list(
-        Attempt.objects.filter(pk__in=ids).annotate(
-            round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0)
-        )
+        Attempt.objects.filter(pk__in=ids)
+        .select_related("course")
+        .annotate(round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0))
     )
-    places = _places() if any(row.state == State.QUEUED for row in rows) else {}
+    servers = openings() if any(row.state == State.QUEUED for row in rows) else None
+    places = _places(servers) if servers else {}
     found = {}
     for row in rows:
         place, low_s, high_s = places.get(row.pk, (None, None, None))
+        shut = servers.shut(row.course_id, row.step) if servers and row.state == State.QUEUED else None
         found[row.pk] = Status(
             state=State(row.state),
             version=row.version,
@@ -73,36 +81,67 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
             round_number=vars(row)["round_number"],
             run_number=vars(row)["run_number"],
             cancel_requested=row.cancel_requested,
+            why=str(shut.why) if shut else "",
+            why_note=shut.note if shut else "",
+            why_until=written(shut.until, row.course.zone) if shut and shut.until else "",
         )
     return found
 
 
-def _places() -> dict[UUID, tuple[int, int | None, int | None]]:
+Places = dict[UUID, tuple[int, int | None, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One that waits or runs. `usable`: ids of the endpoints that take it now."""
+
+    pk: UUID
+    runs: bool
+    ms: float
+    practice: bool
+    usable: frozenset[int]
+
+
+def _places(servers: Openings) -> Places:
     """Attempt -> (place, low, high) of the whole queue: first come, first served, and practice last, counted for
-    itself. Who waits for a step that is paused on every server has no place: nobody is behind them."""
+    itself. Who waits for a step that is paused on every server has no place: nobody is behind them. A booking parts the
+    queue: who may use none of my servers is not before me."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
         Attempt.objects.filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
         .order_by("practice", F("queued_at").asc(nulls_last=True), "pk")
-        .values_list("pk", "state", "submit_key", "step", "practice")
+        .values_list("pk", "state", "submit_key", "step", "practice", "course_id")
     )
-    cost_ms = _server_ms({key for _, _, key, _, _ in rows if key})
-    answering = list(Endpoint.objects.filter(state__in=ANSWERING))
-    up = [endpoint for endpoint in answering if endpoint.state == Endpoint.State.UP]
-    paused = closed_steps(answering)
-    queued = [
-        (pk, cost_ms.get(key, 0.0), practice)
-        for pk, state, key, step, practice in rows
-        if state == State.QUEUED and step not in paused
+    cost_ms = _server_ms({row[2] for row in rows if row[2]})
+    paused = closed_steps(servers.answering)
+    up = {course_id: servers.up_for(course_id) for course_id in {row[-1] for row in rows}}
+    lines = [
+        _Line(pk, state == State.RUNNING, cost_ms.get(key, 0.0), practice, up[course_id])
+        for pk, state, key, step, practice, course_id in rows
+        if state == State.RUNNING or step not in paused
     ]
-    running_ms = [cost_ms.get(key, 0.0) for _, state, key, _, _ in rows if state == State.RUNNING]
-    graded = sum(not practice for _, _, practice in queued)
-    places = [place - graded if practice else place for place, (_, _, practice) in enumerate(queued, 1)]
+    pace = _pace(servers.answering) if any(up.values()) else Pace()
+    found: Places = {}
+    for usable in {line.usable for line in lines if not line.runs}:
+        found |= _places_at(usable, lines, pace)
+    return found
+
+
+def _places_at(usable: frozenset[int], lines: Sequence[_Line], pace: Pace) -> Places:
+    """Of those who may use just these endpoints, among all who may use one of them."""
+    rivals = [line for line in lines if line.usable & usable or line.usable == usable]
+    queued = [line for line in rivals if not line.runs]
+    graded = sum(not line.practice for line in queued)
     waits: Iterable[tuple[int | None, int | None]] = [(None, None)] * len(queued)
-    if up:
-        waits = waits_s([ms for _, ms, _ in queued], running_ms, len(up), _pace(answering))
-    return {pk: (place, *wait_s) for (pk, _, _), place, wait_s in zip(queued, places, waits, strict=True)}
+    if usable:
+        running_ms = [line.ms for line in rivals if line.runs]
+        waits = waits_s([line.ms for line in queued], running_ms, len(usable), pace)
+    return {
+        line.pk: (place - graded if line.practice else place, *wait_s)
+        for place, (line, wait_s) in enumerate(zip(queued, waits, strict=True), 1)
+        if line.usable == usable
+    }
 
 
 def _pace(endpoints: Sequence[Endpoint]) -> Pace:

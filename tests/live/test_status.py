@@ -3,6 +3,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,10 +12,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from labs.live.status import statuses
 from labs.measure.plan import Ask, Plan
-from labs.models import Attempt, Endpoint, Round, Run, State
+from labs.models import Attempt, Booking, Course, Endpoint, Round, Run, State
+from labs.rules.clock import written
 
 NewAttempt = Callable[..., Attempt]
 Enrol = Callable[..., User]
+GREEN = {name: {"green": True, "reason": None} for name in ("slots", "content", "prefix", "cancel")}
 
 
 def plan_of(max_tokens: int) -> Plan:
@@ -160,6 +163,9 @@ def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endp
         "wait_high_s": None,
         "returned": False,
         "practice": False,
+        "why": "",
+        "why_note": "",
+        "why_until": "",
         "cancel_requested": True,
         "round": 1,
         "run": 2,
@@ -179,11 +185,60 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_ids(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     ids = [attempt.pk, *(queued.pk for queued in queue)]
+    with django_assert_num_queries(6):
+        statuses(ids)
+    with django_assert_num_queries(5):  # plans are frozen: each is read once
+        statuses(ids)
     with django_assert_num_queries(5):
-        statuses(ids)
-    with django_assert_num_queries(4):  # plans are frozen: each is read once
-        statuses(ids)
-    with django_assert_num_queries(4):
         statuses(ids[1:2])
     with django_assert_num_queries(1):
         statuses([attempt.pk])
+
+
+def test_a_booking_parts_the_queue(
+    queue: list[Attempt], endpoint: Endpoint, course: Course, enrol: Enrol, new_attempt: NewAttempt
+) -> None:
+    """The first server is another class's: two of the queue are of that class, and only they may go there."""
+    other = Course.objects.create(slug="evening", title="Evening")
+    second = Endpoint.objects.create(name="b", base_url="http://127.0.0.1:2", state=Endpoint.State.UP)
+    Endpoint.objects.update(canaries=GREEN)
+    Attempt.objects.filter(pk__in=[queue[0].pk, queue[2].pk]).update(course=other)
+    now = timezone.now()
+    Booking.objects.create(
+        endpoint=endpoint,
+        course=other,
+        starts_at=now - timedelta(hours=1),
+        ends_at=now + timedelta(hours=1),
+    )
+
+    def places() -> list[tuple[int | None, str]]:
+        found = statuses([attempt.pk for attempt in queue])
+        return [(found[attempt.pk].place, found[attempt.pk].why) for attempt in queue]
+
+    assert places() == [(1, ""), (2, ""), (3, ""), (4, "")]  # all may go to the second one
+    Endpoint.objects.filter(pk=second.pk).update(state=Endpoint.State.DOWN)
+    assert places() == [(1, ""), (1, "booked"), (2, ""), (2, "booked")]
+    until = statuses([queue[1].pk])[queue[1].pk].why_until
+    assert until == written(now + timedelta(hours=1), course.zone)
+    Booking.objects.update(starts_at=now + timedelta(minutes=1))
+    assert [place for place, _ in places()] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why", "note"),
+    [
+        ({"state": "paused", "pause_note": "The fan is changed."}, "paused", "The fan is changed."),
+        ({"state": "down"}, "away", ""),
+        ({"state": "resting"}, "away", ""),
+        ({"state": "removed"}, "none", ""),
+        ({"state": "up", "canaries": {"slots": {"green": False, "reason": None}}}, "step", ""),
+    ],
+)
+def test_who_waits_is_told_why(
+    fields: dict[str, Any], why: str, note: str, queue: list[Attempt], endpoint: Endpoint
+) -> None:
+    Attempt.objects.update(step="barge-in")
+    assert {status.why for status in statuses([queue[0].pk]).values()} == {"check"}
+    Endpoint.objects.update(**{"canaries": GREEN} | fields)
+    status = statuses([queue[0].pk])[queue[0].pk]
+    assert (status.why, status.why_note) == (why, note)
