@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ READY_S = 120.0
 
 @dataclass
 class Site:
-    """`times` shorten the engine's limits, as the drills do; nothing else differs from `scripts/run`."""
+    """`times` shorten the engine's limits, as the drills do; nothing else differs from `scripts/run`. `words`: another
+    program that starts and stops a site as that does, and keeps the same state file."""
 
     folder: Path
     times: Mapping[str, str] = field(default_factory=dict)
+    words: Sequence[str] = ("-m", "scripts.supervisor")
     _process: subprocess.Popen[str] | None = None
     _visitors: list[Visitor] = field(default_factory=list)
 
@@ -36,7 +38,7 @@ class Site:
         environ.pop("DJANGO_SETTINGS_MODULE", None)
         with (self.folder / "supervisor.out").open("w") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scripts.supervisor", "--die-with-parent"],
+                [sys.executable, *self.words, "--die-with-parent"],
                 cwd=ROOT,
                 env=environ,
                 stdout=out,

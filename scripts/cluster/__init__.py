@@ -1,0 +1,1 @@
+"""`scripts/topology`: what docker-compose.yml describes, from processes on one machine."""

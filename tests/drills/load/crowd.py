@@ -1,0 +1,153 @@
+"""The class at work: begun, watched, disturbed if so wanted, and brought to rest."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from tests.drills.load import people
+from tests.drills.load.report import Result
+from tests.drills.load.restart import Restart, order, restart
+from tests.drills.load.student import Student
+from tests.drills.load.tally import Tally
+from tests.drills.load.watch import Watch
+from tests.system.cluster import Cluster
+
+LOOK_S, TICK_S = 10.0, 0.05
+DRAIN_LIMIT_S = 600.0
+CONNECTIONS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`restarts` names processes; None leaves all in peace."""
+
+    title: str
+    seconds: float
+    think_s: tuple[float, float]
+    steps: Sequence[str]
+    seed: int
+    restarts: Sequence[str] | None = None
+
+
+async def hold(
+    cluster: Cluster, plan: Plan, persons: Sequence[people.Person], pool: ProcessPoolExecutor
+) -> Result:
+    loop = asyncio.get_running_loop()
+
+    async def ask(function: Callable[..., Any], *arguments: Any) -> Any:
+        return await loop.run_in_executor(pool, function, *arguments)
+
+    tally, rng = Tally(), random.Random(plan.seed)
+    answers_cpu_s = await ask(people.cpu_s)
+    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    url = cluster.url
+    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
+        students = [
+            Student(
+                one, url, http, ask, tally, steps=plan.steps, think_s=plan.think_s, seed=rng.randrange(2**32)
+            )
+            for one in persons
+        ]
+        watch = Watch(lambda: {name: found["pid"] for name, found in cluster.state["processes"].items()})
+        with _quiet_collector():
+            runs, machine_s, cpu_s = (
+                await asyncio.to_thread(people.runs_recorded),
+                _machine_s(),
+                time.process_time(),
+            )
+            began = time.monotonic()
+            beside = [loop.create_task(_look(watch)), loop.create_task(_tick(tally))]
+            lives = [
+                loop.create_task(student.live(rng.uniform(0, min(_ramp_s(plan, one), plan.seconds / 3))))
+                for student, one in zip(students, persons, strict=True)
+            ]
+            restarts, failures = await _go_on(cluster, plan, began)
+            seconds = time.monotonic() - began
+            runs = await asyncio.to_thread(people.runs_recorded) - runs
+            maker_s = time.process_time() - cpu_s + await ask(people.cpu_s) - answers_cpu_s
+            machine_cores = (_machine_s() - machine_s) / seconds
+            for student in students:
+                student.rest()
+            _done, left = await asyncio.wait(lives, timeout=DRAIN_LIMIT_S)
+            for task in [*left, *beside]:
+                task.cancel()
+            failures += [f"{len(left)} students did not come to rest"] if left else []
+            drained_s = time.monotonic() - began - seconds
+    submitted = {key: attempt for student in students for key, attempt in student.submitted.items()}
+    books = await asyncio.to_thread(people.read_books, submitted)
+    return Result(
+        title=plan.title,
+        seconds=seconds,
+        tally=tally,
+        books=books,
+        courses=watch.courses,
+        runs=runs,
+        maker_cpu_s=maker_s,
+        machine_cores=machine_cores,
+        restarts=restarts,
+        drained_s=drained_s,
+        failures=failures,
+    )
+
+
+def _ramp_s(plan: Plan, person: people.Person) -> float:
+    """Log-ins are a third of a second of a core each: spread over a minute. The others come within half of one."""
+    return 60.0 if person.password else 30.0
+
+
+async def _go_on(cluster: Cluster, plan: Plan, began: float) -> tuple[list[Restart], list[str]]:
+    """For the plan's time, and until every restart is done."""
+    restarts: list[Restart] = []
+    failures: list[str] = []
+    if plan.restarts is not None:
+        await asyncio.sleep(plan.seconds / 3)
+        for name in order(plan.restarts or list(cluster.state["processes"])):
+            try:
+                restarts.append(await restart(cluster, name))
+            except AssertionError as error:
+                failures.append(str(error))
+    await asyncio.sleep(max(began + plan.seconds - time.monotonic(), plan.seconds / 6 if restarts else 0))
+    return restarts, failures
+
+
+async def _look(watch: Watch) -> None:
+    while True:
+        await asyncio.to_thread(watch.look)
+        await asyncio.sleep(LOOK_S if watch.seconds > LOOK_S * 3 else LOOK_S / 5)
+
+
+async def _tick(tally: Tally) -> None:
+    """How late this loop is: part of every figure."""
+    while True:
+        due = time.perf_counter() + TICK_S
+        await asyncio.sleep(TICK_S)
+        tally.loop_lag_ms.append((time.perf_counter() - due) * 1000)
+
+
+@contextlib.contextmanager
+def _quiet_collector() -> Iterator[None]:
+    """What is loaded by now is never looked at again by the collector: its pauses would count as lag."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _machine_s() -> float:
+    """Processor time of everything on this machine: tells whether others took part in the figures."""
+    from tests.live.bench.__main__ import _machine_s
+
+    return _machine_s()

@@ -1,0 +1,42 @@
+"""What the students saw, in figures."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Nearest rank; 0 for nothing."""
+    if not values:
+        return 0.0
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+@dataclass
+class Tally:
+    """Pages by kind in ms, from sending to the last byte. A token's lag is from the worker's `put` to here, both by the
+    wall clock of one machine; what a socket was told about the time before it opened does not count."""
+
+    pages_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    lags_ms: list[float] = field(default_factory=list)
+    tokens: int = 0
+    silent_gaps: int = 0
+    doubled: int = 0
+    tail_lost: int = 0
+    announced_gaps: int = 0
+    sockets: int = 0
+    reconnects: int = 0
+    silences: int = 0
+    close_codes: Counter[int] = field(default_factory=Counter)
+    unanswered: Counter[str] = field(default_factory=Counter)
+    ended: int = 0
+    loop_lag_ms: list[float] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def pages(self) -> list[float]:
+        """Every page but the log-in, whose time is what a password's hash is meant to cost."""
+        return [ms for kind, found in self.pages_ms.items() if kind != "log in" for ms in found]
