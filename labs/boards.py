@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from labs.measure.ranking import board_order, ranks, shown_value
@@ -193,8 +194,8 @@ def _taking_part(course_id: int) -> set[int]:
 
 
 def _standing(course_id: int, rules: Rules, taking_part: set[int]) -> Standing:
-    # One of each student and class, in the order in which they came, so that ties have one order everywhere.
-    counting = BoardEntry.objects.filter(course_id=course_id, board=rules.key, counts=True).order_by("pk")
+    # In the order in which they came, so that ties have one order everywhere.
+    counting = sorted(counting_entries(course_id, rules.key), key=lambda entry: entry.pk)
     entries = [entry for entry in counting if entry.user_id in taking_part]
     shown_class = _largest(entries)
     counted = [entry for entry in entries if entry.comparable == shown_class]
@@ -257,6 +258,11 @@ def code_name(course_id: int, user_id: int) -> str:
     digest = hmac.digest(settings.SECRET_KEY.encode(), about, "sha256")
     parts = (CONSONANTS, VOWELS) * 3
     return "".join(part[byte % len(part)] for part, byte in zip(parts, digest, strict=False))
+
+
+def counting_entries(course_id: int, board: str) -> QuerySet[BoardEntry]:
+    """One of each student and class. In no order: SQLite would go through all entries of the course for one."""
+    return BoardEntry.objects.filter(course_id=course_id, board=board, counts=True).order_by()
 
 
 def _largest(entries: Sequence[BoardEntry]) -> str:
