@@ -109,6 +109,8 @@ class Attempt(models.Model):
         indexes = [
             models.Index(fields=["state", "queued_at"]),
             models.Index(fields=["user", "course", "step", "-created_at"]),
+            # A course's live and ended attempts beside all its graded ones: class now and the gradebook.
+            models.Index(fields=["course", "state", "finished_at"]),
         ]
 
     def __str__(self) -> str:
