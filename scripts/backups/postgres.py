@@ -1,0 +1,93 @@
+"""Postgres by its own programs: pg_dump in the snapshot that is also counted, pg_restore in one transaction."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from scripts.backups.contents import Contents, contents_of
+from scripts.backups.errors import Refused
+
+SUFFIX = ".dump"
+DEBIAN = Path("/usr/lib/postgresql")
+
+
+def save(database: dict[str, Any], into: Path) -> Contents:
+    with _connect(database) as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        [snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
+        _run(
+            database,
+            "pg_dump",
+            "--format=custom",
+            f"--snapshot={snapshot}",
+            "--no-owner",
+            "--no-privileges",
+            f"--file={into}",
+        )
+        return contents_of(connection)
+
+
+def restore(source: Path, database: dict[str, Any]) -> Contents:
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    with _connect(database) as connection:
+        [number] = connection.execute(tables).fetchone() or [0]
+    if number:
+        raise Refused(f"database {database['NAME']} is not empty: {number} tables. Create another one")
+    _run(
+        database,
+        "pg_restore",
+        "--no-owner",
+        "--no-privileges",
+        "--exit-on-error",
+        "--single-transaction",
+        f"--dbname={database['NAME']}",
+        str(source),
+    )
+    with _connect(database) as connection:
+        return contents_of(connection)
+
+
+def program(name: str) -> str:
+    """Debian's newest first: what stands on PATH may be a wrapper that wants a cluster of its own."""
+    folders = sorted(DEBIAN.glob("*/bin"), key=lambda path: int(re.sub(r"\D", "", path.parent.name) or 0))
+    for folder in reversed(folders):
+        if (folder / name).exists():
+            return str(folder / name)
+    if found := shutil.which(name):
+        return found
+    raise Refused(f"{name} is not installed. Debian has it in postgresql-client")
+
+
+def _connect(database: dict[str, Any]) -> psycopg.Connection[Any]:
+    try:
+        return psycopg.connect(
+            host=database["HOST"] or None,
+            port=database["PORT"] or None,
+            dbname=database["NAME"],
+            user=database["USER"] or None,
+            password=database["PASSWORD"] or None,
+        )
+    except psycopg.OperationalError as error:
+        raise Refused(f"the database cannot be reached: {error}") from error
+
+
+def _run(database: dict[str, Any], name: str, *words: str) -> None:
+    """The password goes by the environment: arguments are visible to everyone."""
+    given = {
+        "PGHOST": database["HOST"],
+        "PGPORT": str(database["PORT"] or ""),
+        "PGUSER": database["USER"],
+        "PGPASSWORD": database["PASSWORD"],
+        "PGDATABASE": database["NAME"],
+    }
+    environ = os.environ | {key: value for key, value in given.items() if value}
+    done = subprocess.run([program(name), *words], env=environ, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"{name} failed: {done.stderr.strip()}")
