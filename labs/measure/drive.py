@@ -87,7 +87,7 @@ class Driver:
             if since_ns is not None:
                 record = replace(record, lease_us=(time.perf_counter_ns() - since_ns) // 1000)
             board.begin()
-            execution = Execution(context, plan, prompts)
+            execution = Execution(context, plan, prompts, facts.prompt_ms_per_token)
             self._quota.begin()
             self._emit("started", {"asks": len(plan.asks), "lab_line": line})
             with no_collections():

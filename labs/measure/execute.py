@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from labs.measure.asking import Asking
 from labs.measure.board import LOOK_EVERY_S, Look
 from labs.measure.context import Context
 from labs.measure.holding import Holding
+from labs.measure.noise import is_noisy
 from labs.measure.outcome import RunFailed, broke, reason_of, reason_of_end
 from labs.measure.plan import Ask, Get, Hold, Item, Note, Plan
 from labs.measure.prepare import Prompt
@@ -18,29 +19,45 @@ QUIET_S = 3.0  # how long after the last item the slots may take to fall idle
 
 
 class Execution:
-    """`recordings` has every item that was begun, in the plan's order, however the run ended."""
+    """`recordings` has every item that was begun, in the plan's order, however the run ended.
 
-    def __init__(self, context: Context, plan: Plan, prompts: Mapping[str, Prompt]) -> None:
+    `best_ms_per_token`: the fastest prefill that is known of the endpoint.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        plan: Plan,
+        prompts: Mapping[str, Prompt],
+        best_ms_per_token: float | None = None,
+    ) -> None:
         self._context = context
         self._plan = plan
         self._prompts = prompts
+        self._best_ms_per_token = best_ms_per_token
         self._found: dict[str, Recording] = {}
         self._holdings: list[Holding] = []
 
     @property
     def recordings(self) -> dict[str, Recording]:
-        return {item.key: self._found[item.key] for item in self._plan.items if item.key in self._found}
+        keys = [item.key for item in self._plan.all_items]
+        return {key: self._found[key] for key in keys if key in self._found}
 
     def run(self) -> None:
         """Raises Stopped and RunFailed."""
-        for item in self._plan.items:
+        self._walk(self._plan.items)
+        if self._plan.spare and is_noisy(self._found.values(), self._best_ms_per_token):
+            self._walk(self._plan.spare)
+        self._context.control.check()
+
+    def _walk(self, items: Iterable[Item]) -> None:
+        for item in items:
             self._context.control.check()
             self._do(item)
             for holding in self._waiting_for(item):
                 holding.until_ended()
                 self._finish_holding(holding)
                 self._judge(holding)
-        self._context.control.check()
 
     def wait_quiet(self) -> None:
         """Until all slots are idle, for the counters' sake, but not for long; then one look for strangers."""

@@ -5,7 +5,7 @@ A plan is a list of `Get`, `Ask` and `Note`. Asks follow one another; they overl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
@@ -107,15 +107,24 @@ Item = Ask | Get | Note
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`lab_line_tokens` is how many tokens the lab line has; its letters are drawn anew for every run."""
+    """`lab_line_tokens` is how many tokens the lab line has; its letters are drawn anew for every run.
+
+    `spare` runs after the items where their repeats were too noisy to compare (`labs.measure.noise`).
+    """
 
     items: tuple[Item, ...]
     lab_line_tokens: int = 6
+    spare: tuple[Item, ...] = ()
     version: int = field(default=1)
 
     @property
+    def all_items(self) -> tuple[Item, ...]:
+        return (*self.items, *self.spare)
+
+    @property
     def asks(self) -> list[Ask]:
-        return [item for item in self.items if isinstance(item, Ask)]
+        """The spare ones too."""
+        return [item for item in self.all_items if isinstance(item, Ask)]
 
     def ask(self, key: str) -> Ask:
         """Raises KeyError when no ask has that key."""
@@ -125,14 +134,20 @@ class Plan:
         raise KeyError(key)
 
     def server_ms(self) -> float:
-        """Machine time this plan costs at the lab's typical speeds (lab.md, 'A budget of machine time')."""
-        return sum(_server_ms(ask) for ask in self.asks)
+        """Machine time this plan costs at the lab's typical speeds (lab.md, 'A budget of machine time'), when nothing
+        of `spare` is asked for."""
+        return _sum_ms(self.items)
+
+    def spare_ms(self) -> float:
+        """What it costs on top where times are noisy."""
+        return _sum_ms(self.spare)
 
     def to_json(self) -> Json:
         return {
             "version": self.version,
             "lab_line_tokens": self.lab_line_tokens,
             "items": [_item_to_json(i) for i in self.items],
+            "spare": [_item_to_json(i) for i in self.spare],
         }
 
     @classmethod
@@ -140,8 +155,13 @@ class Plan:
         return cls(
             items=tuple(_item_from_json(i) for i in data["items"]),
             lab_line_tokens=data["lab_line_tokens"],
+            spare=tuple(_item_from_json(i) for i in data.get("spare", ())),  # older plans had none
             version=data["version"],
         )
+
+
+def _sum_ms(items: Iterable[Item]) -> float:
+    return sum(_server_ms(item) for item in items if isinstance(item, Ask))
 
 
 def _server_ms(ask: Ask) -> float:

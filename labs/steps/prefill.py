@@ -8,7 +8,7 @@ cold; with the cache off every repeat computes its whole prompt, which the serve
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -29,13 +29,23 @@ from labs.grading.line import (
     why_off,
 )
 from labs.grading.sane import first_fault
-from labs.measure.plan import Plan
+from labs.measure.plan import Ask, Note, Plan
 from labs.steps import corpus, sizes, tables
 from labs.steps.base import Example, Exhibit, Round, Score, Seen, Step, StepForm
 from labs.steps.claims import prefill as claims
 from labs.steps.fields import MsField, OneOf
 from labs.steps.prompts import as_text
-from labs.steps.sizes import LARGE, LARGE_KEYS, OWN, SMALL, messages_of, small_keys, some
+from labs.steps.sizes import (
+    LARGE,
+    LARGE_KEYS,
+    OWN,
+    SMALL,
+    messages_of,
+    repeats,
+    small_keys,
+    some,
+    spare_keys,
+)
 from labs.steps.tables import in_ms
 from labs.text import N_, Json
 
@@ -78,15 +88,10 @@ class Small(Round):
         return {"none_ms": "150", "four_ms": "800"}
 
     def plan(self, challenge: Json, answers: Json, seen: Seen) -> Plan:
-        """Interleaved, so that a slow minute meets both sizes."""
-        both = zip(*(small_keys(count) for count in SMALL), strict=True)
-        return Plan(
-            tuple(
-                sizes.ask(challenge, key, count)
-                for row in both
-                for key, count in zip(row, SMALL, strict=True)
-            )
-        )
+        """Interleaved, so that a slow minute meets both sizes. The line goes through the fastest of each, so where
+        times are noisy two more of each are worth their machine time."""
+        more = Note("more", N_("The times differ too much: two more of each size."))
+        return Plan(_in_turns(challenge, small_keys), spare=(more, *_in_turns(challenge, spare_keys)))
 
     def predicted_ttft_ms(self, seen: Seen) -> Mapping[str, float]:
         answers = seen[self.key].answers
@@ -96,7 +101,7 @@ class Small(Round):
         run, answers = seen[self.key].run, seen[self.key].answers
         if run is None:
             return
-        none, four = (some(run, small_keys(count)) for count in SMALL)
+        none, four = (repeats(run, count) for count in SMALL)
         fault, line = measured_fault(run, [*none, *four]), line_through(none, four)
         yield claims.GUESSED.settle(
             fault,
@@ -123,6 +128,7 @@ class Small(Round):
                 "saw": {
                     "ms_per_token": line and round(line.slope, 3),
                     "known_ms_per_token": run.server.prompt_ms_per_token,
+                    "repeats": len(four),
                 },
                 "rule": N_("0.7 to 1.5 times the endpoint's fastest ms a token").to_json(),
             },
@@ -162,13 +168,13 @@ class Large(Round):
 
     def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
         run = seen.run_of("small")
-        return [tables.sizes([(count, run[key]) for count in SMALL for key in small_keys(count)])]
+        return [tables.sizes([(count, ask) for count in SMALL for ask in repeats(run, count)])]
 
     def sample(
         self, challenge: Json, seen: Seen, tokens: Mapping[str, Sequence[Json]] | None = None
     ) -> Mapping[str, Any]:
         run = seen.run_of("small")
-        none, four = (some(run, small_keys(count)) for count in SMALL)
+        none, four = (repeats(run, count) for count in SMALL)
         line = line_through(none, four)
 
         def at(count: int) -> float:
@@ -189,7 +195,7 @@ class Large(Round):
         run, answers, small = seen[self.key].run, seen[self.key].answers, seen.run_of("small")
         if run is None:
             return
-        none, four = (some(small, small_keys(count)) for count in SMALL)
+        none, four = (repeats(small, count) for count in SMALL)
         twelve, own = some(run, LARGE_KEYS), run["own"]
         line, said_ms = line_through(none, four), answers["twelve_ms"]
         n, predicted_share = twelve[0].n, PREDICTED.of(seen.limits) / 100
@@ -246,7 +252,7 @@ class Explain(Round):
 
     def exhibits(self, challenge: Json, seen: Seen) -> Sequence[Exhibit]:
         small, large = seen.run_of("small"), seen.run_of("large")
-        rows = [(count, small[key]) for count in SMALL for key in small_keys(count)]
+        rows = [(count, ask) for count in SMALL for ask in repeats(small, count)]
         rows += [(seen["large"].answers["own_documents"], large["own"])]
         return [tables.sizes([*rows, *((LARGE, large[key]) for key in LARGE_KEYS)])]
 
@@ -255,7 +261,7 @@ class Explain(Round):
 
     def grade(self, seen: Seen) -> Iterator[Check]:
         answers, small, large = seen[self.key].answers, seen.run_of("small"), seen.run_of("large")
-        four, twelve = some(small, small_keys(SMALL[1])), some(large, LARGE_KEYS)
+        four, twelve = repeats(small, SMALL[1]), some(large, LARGE_KEYS)
         said_ms, right_ms = answers["per_document_ms"], _per_document_ms(seen)
         cost_share = COST.of(seen.limits) / 100
         yield claims.PER_DOCUMENT.settle(
@@ -295,8 +301,15 @@ class Explain(Round):
         )
 
 
+def _in_turns(challenge: Json, keys: Callable[[int], Sequence[str]]) -> tuple[Ask, ...]:
+    rows = zip(*(keys(count) for count in SMALL), strict=True)
+    return tuple(
+        sizes.ask(challenge, key, count) for row in rows for key, count in zip(row, SMALL, strict=True)
+    )
+
+
 def _per_document_ms(seen: Seen) -> float:
-    four = fastest_ms(some(seen.run_of("small"), small_keys(SMALL[1])))
+    four = fastest_ms(repeats(seen.run_of("small"), SMALL[1]))
     twelve = fastest_ms(some(seen.run_of("large"), LARGE_KEYS))
     return 0 if four is None or twelve is None else (twelve - four) / (LARGE - SMALL[1])
 

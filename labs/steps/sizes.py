@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from labs.measure.noise import FEW_REPEATS
+from labs.measure.noise import FEW_REPEATS, MANY_REPEATS
 from labs.measure.plan import Ask
 from labs.measure.recording import Recording, RunRecord
 from labs.steps import corpus
@@ -15,15 +15,25 @@ from labs.steps.prompts import with_documents
 from labs.text import N_, Json
 
 SMALL, LARGE, OWN = (0, 4), 12, range(6, 11)
-# A plan is frozen before anything was measured, so it cannot ask for more where it was noisy. Twelve documents are
-# run once less: two of them cost as much as all of the first round.
-REPEATS, LARGE_REPEATS = FEW_REPEATS, 2
+# Twelve documents are run once less: two of them cost as much as all of the first round.
+LARGE_REPEATS = 2
 LARGE_KEYS = [f"documents-{LARGE}-{i}" for i in range(1, LARGE_REPEATS + 1)]
 HEAD_TOKENS, DOCUMENT_TOKENS = 38, 34  # for the budget of machine time only
 
 
 def small_keys(count: int) -> list[str]:
-    return [f"documents-{count}-{i}" for i in range(1, REPEATS + 1)]
+    return [f"documents-{count}-{i}" for i in range(1, FEW_REPEATS + 1)]
+
+
+def spare_keys(count: int) -> list[str]:
+    """Of the repeats that run only where times are noisy."""
+    return [f"documents-{count}-{i}" for i in range(FEW_REPEATS + 1, MANY_REPEATS + 1)]
+
+
+def repeats(run: RunRecord, count: int) -> list[Recording]:
+    """All that were made of this size."""
+    spare = [recording for key in spare_keys(count) if (recording := run.get(key)) is not None]
+    return [*some(run, small_keys(count)), *spare]
 
 
 def some(run: RunRecord, keys: Sequence[str]) -> list[Recording]:

@@ -46,6 +46,7 @@ NAMES: Mapping[str, Text] = {
     "parts_us.rest": N_("rest"),
     "ms_per_token": N_("ms a token"),
     "known_ms_per_token": N_("ms a token, known of this server"),
+    "repeats": N_("runs of each size"),
     # streams
     "frame": N_("the frame you picked"),
     "first_token_frame": N_("frame with the first text"),

@@ -356,7 +356,7 @@ def titles_of(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
     """Asks by title and notes by text, by key."""
     if not plan:
         return {}
-    items = [item for item in Plan.from_json(plan).items if not isinstance(item, Get)]
+    items = [item for item in Plan.from_json(plan).all_items if not isinstance(item, Get)]
     named = [(item.key, item.title if isinstance(item, Ask) else item.text) for item in items]
     return {key: text for key, text in named if text.msgid}
 

@@ -44,9 +44,9 @@ class ScriptedSlot:
 
 @dataclass
 class ScriptedLlama:
-    """`prefill_s` and `token_s` are its speed. After a close it goes on for `frees_after_s`, or to its
-    natural end where that is None. `misbehave` answers a chat instead, with raw bytes. `before_chat` runs
-    first."""
+    """`prefill_s` and `token_s` are its speed; `prompt_ms` is what it says of the chat with this number. After a
+    close it goes on for `frees_after_s`, or to its natural end where that is None. `misbehave` answers a chat
+    instead, with raw bytes. `before_chat` runs first."""
 
     prefill_s: float = 0.0
     token_s: float = 0.002
@@ -58,6 +58,7 @@ class ScriptedLlama:
     n_ctx: int = 4096
     misbehave: Callable[[Peer], None] | None = None
     before_chat: Callable[[int], None] = lambda number: None
+    prompt_ms: Callable[[int], float] = lambda number: 1.0
     slots: list[ScriptedSlot] = field(default_factory=lambda: [ScriptedSlot(0), ScriptedSlot(1)])
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -171,7 +172,7 @@ class ScriptedLlama:
         counters = {
             "cache_n": shared,
             "prompt_n": len(prompt) - shared,
-            "prompt_ms": 1.0,
+            "prompt_ms": self.prompt_ms(len(self.chats)),
             "predicted_ms": 1.0,
         }
         for n in range(1, body["max_tokens"] + 1):

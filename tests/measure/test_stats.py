@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labs.measure.noise import judge_noise
 from labs.measure.ranking import Timed, board_order, cache_class, ranks, settled_median, shown_value
 from labs.measure.stats import (
     Interval,
@@ -104,40 +103,6 @@ def test_theil_sen_does_not_see_a_few_delays(slope: int, start: int, xs: list[in
     for late in random.Random(seed).sample(range(len(xs)), len(xs) // 7):
         points[late] = (points[late][0], points[late][1] + 9_999)
     assert theil_sen(points) == Line(slope, start)
-
-
-def test_calm_runs_are_not_noisy() -> None:
-    noise = judge_noise([12.0, 14.0, 79.0], [4.5, 4.6, 9.8, 4.7, 9.9], best_quiet_ms=10.0)
-    assert (noise.quiet_ratio, noise.slow, noise.runs) == (1.4, 2, 5)
-    assert not noise.noisy
-    assert noise.repeats == 3
-
-
-@pytest.mark.parametrize(
-    ("quiet", "controls", "best_quiet", "best_token", "noisy"),
-    [
-        ([20.0, 20.0], [4.5] * 5, 10.0, None, False),  # twice the best is still calm, more is not
-        ([20.1, 20.1], [4.5] * 5, 10.0, None, True),
-        ([20.1, 20.1], [4.5] * 5, None, None, False),  # no best known: nothing to compare with
-        ([], [4.0, 6.0, 6.0, 6.0, 6.0], 10.0, None, False),  # 1.5 times the fastest is still calm
-        ([], [4.0, 6.1, 6.1, 4.0, 4.0], 10.0, None, False),  # two of five
-        ([], [4.0, 6.1, 6.1, 6.1, 4.0], 10.0, None, True),  # three of five
-        ([], [4.0, 6.1, 6.1, 4.0], 10.0, None, False),  # half is not more than half
-        ([], [9.0] * 5, None, 4.5, True),  # evenly slow: the endpoint has been faster
-        ([], [4.0] * 5, None, 4.5, False),  # faster than ever before
-        ([], [], None, None, False),
-    ],
-)
-def test_the_noise_gate(
-    quiet: list[float],
-    controls: list[float],
-    best_quiet: float | None,
-    best_token: float | None,
-    noisy: bool,
-) -> None:
-    noise = judge_noise(quiet, controls, best_quiet_ms=best_quiet, best_ms_per_token=best_token)
-    assert noise.noisy is noisy
-    assert noise.repeats == (5 if noisy else 3)
 
 
 def test_ties_share_a_rank_and_unknown_is_last_and_unranked() -> None:

@@ -12,7 +12,7 @@ from labs.steps.base import Seen
 from labs.steps.examples import play
 from labs.steps.examples.server import SANE
 from labs.steps.prefill import Prefill
-from labs.steps.sizes import LARGE_KEYS, SMALL, small_keys, some
+from labs.steps.sizes import LARGE_KEYS, SMALL, repeats, small_keys, some, spare_keys
 from tests.steps.playing import check, with_recordings, with_run
 
 STEP = Prefill()
@@ -24,7 +24,9 @@ def test_both_sizes_are_measured_in_turns_and_cold() -> None:
     plan = STEP.round("small").plan(seen["small"].challenge, seen["small"].answers, Seen())
     assert plan is not None
     turns = [f"documents-{count}-{i}" for i in (1, 2, 3) for count in (0, 4)]
-    assert [ask.key for ask in plan.asks] == turns
+    assert [item.key for item in plan.items] == turns
+    more = [f"documents-{count}-{i}" for i in (4, 5) for count in (0, 4)]
+    assert [item.key for item in plan.spare] == ["more", *more], "from three to five where times are noisy"
     assert {(ask.cache, ask.lab_line, ask.max_tokens, ask.slot) for ask in plan.asks} == {
         (False, False, 4, 0)
     }
@@ -94,6 +96,43 @@ def test_a_long_prompt_that_was_not_slower_fails_nobody() -> None:
     seen = arriving(play(STEP), 1_000, *small_keys(4))
     assert check(STEP, seen, "line").verdict is check(STEP, seen, "prediction").verdict is OPEN
     assert "busy" in str(check(STEP, seen, "line").reason)
+
+
+def with_spare(seen: Seen, small_us: int, large_us: int) -> Seen:
+    """As if the run had been noisy: two more of each size, with these times until the first text."""
+    more = []
+    for count, at_us in zip(SMALL, (small_us, large_us), strict=True):
+        first = seen.run_of("small")[small_keys(count)[0]]
+        figures = replace(first.figures, first_token_us=at_us)
+        more += [replace(first, key=key, figures=figures) for key in spare_keys(count)]
+    return with_recordings(seen, "small", *more)
+
+
+def test_the_fastest_of_five_counts_where_five_were_made() -> None:
+    seen = play(STEP)
+    whole = check(STEP, seen, "line").evidence["saw"]
+    noisy = arriving(seen, 9_000_000, *small_keys(4))
+    assert check(STEP, noisy, "line").verdict is OPEN
+    none, four = (min(ask.figures.ttft_us or 0 for ask in repeats(seen.run_of("small"), n)) for n in SMALL)
+    mended = with_spare(noisy, none, four)
+    saw = check(STEP, mended, "line").evidence["saw"]
+    assert saw == {**whole, "repeats": 5}
+    assert whole["repeats"] == 3
+    assert {found.verdict for found in STEP.grade(mended)} == {PASS}
+
+
+def test_what_stays_noisy_is_inconclusive_and_never_failed() -> None:
+    seen = with_spare(arriving(play(STEP), 9_000_000, *small_keys(4)), 300_000, 9_000_000)
+    verdicts = {found.key: found.verdict for found in STEP.grade(seen)}
+    assert verdicts["line"] is verdicts["prediction"] is OPEN
+    assert FAIL not in verdicts.values()
+
+
+def test_a_spare_repeat_must_have_been_cold_too() -> None:
+    seen = with_spare(play(STEP), 300_000, 800_000)
+    warm = seen.run_of("small")[spare_keys(4)[1]]
+    seen = with_recordings(seen, "small", replace(warm, figures=replace(warm.figures, cache_n=9)))
+    assert check(STEP, seen, "line").verdict is OPEN
 
 
 def test_one_slow_run_of_three_moves_nothing() -> None:

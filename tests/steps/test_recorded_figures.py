@@ -38,7 +38,11 @@ def test_prefill_computes_every_prompt_whole_and_costs_what_its_plans_declare() 
         plan = round_.plan(seen[round_.key].challenge, seen[round_.key].answers, seen)
         assert plan is not None
         for ask in plan.asks:
-            n = seen.run_of(round_.key)[ask.key].n
+            recording = seen.run_of(round_.key).get(ask.key)
+            if recording is None:  # a spare repeat: the recorded run was calm
+                assert ask in plan.spare
+                continue
+            n = recording.n
             assert abs(ask.about_prompt_tokens - n) <= max(0.05 * n, 6)
 
 

@@ -68,6 +68,14 @@ def test_who_waits_who_met_a_fault_and_whose_points_are_open(
     assert [line.attempt for line in answer.context["open"]] == [open_one]
 
 
+def test_times_that_stayed_too_noisy_come_to_the_instructor_in_the_end(
+    course: Course, owner: User, at_member: Client
+) -> None:
+    noisy = attempt_in(State.GRADED, owner, course, step_key="prefill", kind="inconclusive")
+    (line,) = at_member.get(where(course)).context["open"]
+    assert (line.attempt, line.open_points) == (noisy, 4)
+
+
 @pytest.mark.parametrize("more", [1, 5])
 def test_the_queries_do_not_grow(
     more: int, course: Course, at_member: Client, django_assert_num_queries: DjangoAssertNumQueries
