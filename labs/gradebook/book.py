@@ -181,8 +181,7 @@ def _others(course: Course) -> QuerySet[Attempt, tuple[int, str, str, str]]:
     grade = Grade.objects.filter(course=course, user=OuterRef("user"), step=OuterRef("step"))
     return (
         Attempt.objects.for_grade()
-        .filter(course=course)
-        .exclude(state=State.GRADED)
+        .filter(course=course, state__in=[state for state in State if state != State.GRADED])
         .filter(Q(state__in=LIVE) | ~Exists(grade))
         .annotate(evidence=_as_text("pk"))
         .order_by("created_at", "pk")
