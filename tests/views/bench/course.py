@@ -96,9 +96,10 @@ def run(levels: list[tuple[int, ...]], requests: int) -> int:
             with connection.cursor() as cursor:
                 cursor.execute("VACUUM ANALYZE")  # as autovacuum does within minutes
         print(
-            f"\n{made.attempts:,} attempts, {made.rows:,} rows of boards ({Attempt.objects.count():,} attempts"
-            f" in all with those copied for their rows, {WAITING} of them waiting), made in {time.monotonic() - began_s:.0f} s; {connection.vendor},"
-            f" Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
+            f"\n{made.attempts:,} attempts, {made.rows:,} rows of boards ({Attempt.objects.count():,} attempts in all with"
+            f" those copied for their rows; {WAITING} wait), made in {time.monotonic() - began_s:.0f} s\n"
+            f"{connection.vendor}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+            f" load {os.getloadavg()[0]:.1f}\n"
         )
         print(LINE.format("", "p50 ms", "p95 ms", "max ms", "p95 cpu ms", "queries", "bytes"))
         for title, ask in asks(made).items():

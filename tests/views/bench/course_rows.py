@@ -62,8 +62,8 @@ class Class:
         return cls(course, users)
 
     def grow(self, attempts: int, rows: int) -> None:
-        """To so many attempts, the graded ones with an event of 2 kB, and so many rows of boards. An attempt has one row on a
-        board at most: what the graded ones cannot hold, copies of them without an event hold."""
+        """To so many attempts, the graded ones with an event of 2 kB, and so many rows of boards. An attempt has one
+        row on a board at most: what the graded ones cannot hold, copies of them without an event hold."""
         self._grade(attempts - self.attempts)
         while self.rows < rows:
             self._copy(-(-(rows - self.rows) // len(BOARDS)))
@@ -216,4 +216,6 @@ class Class:
 
 
 def _columns(model: type[Model], *but: str) -> str:
-    return ", ".join(field.column for field in model._meta.local_concrete_fields if field.column not in but)
+    return ", ".join(
+        str(field.column) for field in model._meta.local_concrete_fields if field.column not in but
+    )
