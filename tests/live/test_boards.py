@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from labs.actions.board import call_me, changed, freeze
@@ -84,3 +85,16 @@ def test_who_leaves_the_course_or_their_role_does_not_look_on(
         socket.until_kind("board")
         Enrolment.objects.filter(user=owner).delete()
         assert socket.close_code() == 4403
+
+
+@pytest.mark.parametrize("end", ["deactivated", "expired"])
+def test_a_login_that_ended_does_not_look_on(
+    site: Site, attempt: Attempt, owner: User, path: str, log_in: LogIn, end: str
+) -> None:
+    with site.at(log_in(owner), path) as socket:
+        socket.until_kind("board")
+        if end == "deactivated":
+            User.objects.filter(pk=owner.pk).update(is_active=False)
+        else:
+            Session.objects.update(expire_date="2020-01-01T00:00Z")
+        assert socket.close_code() == 4401
