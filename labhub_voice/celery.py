@@ -49,3 +49,10 @@ def report_figures(sender: Any, **_: Any) -> None:
     from labs.metrics.share import Reporter
 
     Reporter(str(sender.hostname).partition("@")[0]).start()
+
+
+@worker_ready.connect
+def settle(**_: Any) -> None:
+    from labs import start
+
+    start.settle()

@@ -20,6 +20,7 @@ from twisted.internet import reactor as _reactor
 from twisted.internet.defer import Deferred
 
 from labs.live.outbox import TransportOutbox
+from labs.start import settle
 
 log = logging.getLogger(__name__)
 reactor: Any = _reactor  # a module to the type checker, the installed reactor in truth
@@ -36,6 +37,7 @@ class GracefulServer(Server):
 
     def run(self) -> None:
         self._ports: list[Any] = []
+        settle()
         super().run()
 
     def listen_success(self, port: Any) -> None:
