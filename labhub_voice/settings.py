@@ -219,6 +219,9 @@ LOGGING = {
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        # A line for every wake-up, most of which find nothing to do. What fails is an error there, and stays.
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
         # It writes down who could not log in, by name. Its own table has that, for the admin.
         "axes": {"level": "ERROR"},
     },

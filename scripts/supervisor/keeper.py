@@ -25,6 +25,8 @@ GRACE_S = 5.0
 FIRST_DELAY_S = 0.5
 STEADY_S = 60.0
 LINE_WIDTH = 160
+# In both formats of LABHUB_LOG_FORMAT.
+CHATTER = (b" INFO ", b" DEBUG ", b'"level": "INFO"', b'"level": "DEBUG"')
 
 
 class Keeper(Process):
@@ -135,7 +137,7 @@ def longest_delay_s() -> float:
 
 def is_worth_showing(line: bytes) -> bool:
     """The terminal gets warnings and errors; the chatter and the inside of a traceback are in the log."""
-    return not line[:1].isspace() and b" INFO " not in line and b" DEBUG " not in line
+    return not line[:1].isspace() and not any(word in line for word in CHATTER)
 
 
 def _fresh_log(path: Path) -> BinaryIO:

@@ -66,6 +66,8 @@ def test_everything_listens_on_loopback_only(tmp_path: Path, places: Places) -> 
         (b"ValueError: no\n", True),
         (b'  File "x.py", line 1\n', False),
         (b"2026-11-29 14:00:00 INFO labs fine\n", False),
+        (b'{"at": "2026-11-29", "level": "ERROR", "logger": "labs"}\n', True),
+        (b'{"at": "2026-11-29", "level": "INFO", "logger": "labs"}\n', False),
     ],
 )
 def test_the_terminal_shows_trouble_and_the_log_the_rest(line: bytes, shown: bool) -> None:
