@@ -4,6 +4,8 @@ import * as Plot from "@observablehq/plot";
 const INK = "currentColor";
 const SOFT = "var(--soft)";
 const LABEL_PX = 150;
+// So wide is a plot on a wall only, to be seen from the last row.
+const WALL_PX = 980;
 // Two lines of a title fit into it.
 const ROW_PX = 38;
 // The library takes a Hangul syllable for as wide as a Latin letter.
@@ -108,7 +110,7 @@ function slots({ lanes, looks, slots: names }, axes, width) {
 function spread({ dots, names, median, low, high }, axes, width) {
   return Plot.plot({
     width,
-    height: 170,
+    height: width > WALL_PX ? 300 : 170,
     marginLeft: 64,
     marginBottom: 46,
     x: { label: axes.x, labelOffset: 42, zero: true, nice: true, grid: true },
@@ -116,7 +118,7 @@ function spread({ dots, names, median, low, high }, axes, width) {
     marks: [
       low === null || high === null ? null : Plot.rectX([{ low, high }], { x1: "low", x2: "high", fill: "var(--ph-sentence)", fillOpacity: 0.15 }),
       Plot.ruleX([median], { stroke: INK, strokeWidth: 1.5 }),
-      Plot.dot(dots, { x: "ms", y: "kind", r: 4, stroke: "var(--ph-sentence)", strokeOpacity: 0.75 }),
+      Plot.dot(dots, { x: "ms", y: "kind", r: width > WALL_PX ? 7 : 4, stroke: "var(--ph-sentence)", strokeOpacity: 0.75 }),
     ],
   });
 }

@@ -59,6 +59,17 @@ def num(value: object) -> SafeString:
 
 
 @register.filter
+def their_state(attempt: Attempt) -> str:
+    """For an instructor, whom an open round does not wait for."""
+    return words.say(words.their_state_of(attempt))
+
+
+@register.filter
+def grouped(value: float | None) -> str:
+    return words.NONE if value is None else words.grouped(value)
+
+
+@register.filter
 def is_figure(text: object) -> bool:
     """Whether a table's cell holds a number: those stand at the right."""
     return words.is_figure(str(text))

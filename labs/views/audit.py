@@ -104,4 +104,9 @@ def _found(words: str, verb: str) -> QuerySet[AuditRow]:
 
 
 def _details(row: AuditRow) -> str:
-    return json.dumps(row.details, ensure_ascii=False) if row.details else ""
+    """A name and its value, one after the other; what is no plain value as it is stored."""
+    shown = {
+        name: value if isinstance(value, str | int) else json.dumps(value, ensure_ascii=False)
+        for name, value in row.details.items()
+    }
+    return ", ".join(f"{name}: {value}" for name, value in shown.items())

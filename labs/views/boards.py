@@ -24,7 +24,7 @@ from labs.models import BoardName, Course, Role
 from labs.views.board_rows import rows_html
 from labs.views.figures.plot import Plot
 from labs.views.guard import course_of_instructor_or_404, course_or_404, who
-from labs.views.words import say
+from labs.views.words import grouped, say
 
 PROJECTED = 20
 
@@ -54,14 +54,14 @@ class Shown:
     def plot(self) -> Plot | None:
         """Dots, median and interval, of everybody who is shown."""
         rules, standing = self.board.rules, self.board.standing
-        if len(self.board.rows) < 2 or rules.ranked:
+        if len(self.board.rows) < 2 or rules.ranked or standing.median is None:
             return None
         values = [(row.place.value, row.place.detail.get("warm_ms")) for row in self.board.rows]
         return Plot(
             kind="spread",
             title=say(rules.title),
             sentence=gettext("%(count)s students; the median of the cold requests is %(median)s ms.")
-            % {"count": len(values), "median": standing.median},
+            % {"count": len(values), "median": grouped(standing.median)},
             data={
                 "dots": [
                     {"ms": ms, "kind": kind}

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from labs.gradebook.book import Cell, Line, dashed
 from labs.models import LIVE
-from labs.views.words import NONE, STATES, say
+from labs.views.words import NONE, THEIR_STATES, say
 
 _NOBODY = uuid.UUID(int=0)
 
@@ -31,7 +31,7 @@ def marks_of(cell: Cell) -> list[tuple[str, str]]:
         percent = cell.late_percent
         marks.append(("late", _("late, −%(percent)s%%") % {"percent": percent} if percent else _("late")))
     if cell.state in LIVE or (cell.state and cell.points is None):
-        marks.append(("state", say(STATES[cell.state])))
+        marks.append(("state", say(THEIR_STATES[cell.state])))
     return marks
 
 

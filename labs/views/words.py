@@ -32,6 +32,9 @@ STATES: Mapping[str, Text] = {
 
 PRACTISED = N_("Practice ended")
 
+# As an instructor reads them.
+THEIR_STATES: Mapping[str, Text] = {**STATES, State.OPEN: N_("Waiting for the student")}
+
 VERDICTS: Mapping[str, Text] = {
     Verdict.PASS: N_("Pass"),
     Verdict.FAIL: N_("Fail"),
@@ -67,6 +70,10 @@ def state_of(attempt: Attempt) -> Text:
     return PRACTISED if attempt.practice and attempt.state == State.GRADED else STATES[attempt.state]
 
 
+def their_state_of(attempt: Attempt) -> Text:
+    return THEIR_STATES[State.OPEN] if attempt.state == State.OPEN else state_of(attempt)
+
+
 def say(text: Text | Mapping[str, Any] | str | None) -> str:
     """A stored sentence in the reader's language. A plain string is translated as it stands."""
     if text is None or text == "":
@@ -89,6 +96,11 @@ def say(text: Text | Mapping[str, Any] | str | None) -> str:
 
 def _whole(found: re.Match[str]) -> str:
     return f"{int(found[1]):,}{found[2] or ''}{NBSP if found[0].endswith(' ') else ''}"
+
+
+def grouped(value: float) -> str:
+    """'1,013.6': in groups of three digits."""
+    return f"{value:,}"
 
 
 def is_figure(text: str) -> bool:

@@ -28,21 +28,25 @@ FILL = """([name, values]) => {
 }"""
 
 
+def environ_of(site: Site) -> dict[str, str]:
+    """What a process needs to see the site's own database."""
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "labhub_voice.settings",
+        "LABHUB_DEMO": "1",
+        "LABHUB_STATE_DIR": str(site.folder),
+        "SECRET_KEY_FILE": str(site.folder / "secret_key"),
+    }
+
+
 class ModelAnswers:
     """Asks a process in the site's own environment what a round's model answers are."""
 
     def __init__(self, site: Site) -> None:
-        environ = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "labhub_voice.settings",
-            "LABHUB_DEMO": "1",
-            "LABHUB_STATE_DIR": str(site.folder),
-            "SECRET_KEY_FILE": str(site.folder / "secret_key"),
-        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.system.model_answers"],
             cwd=ROOT,
-            env=environ,
+            env=environ_of(site),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
