@@ -1,6 +1,6 @@
 """The lab's addresses."""
 
-from django.urls import path
+from django.urls import include, path
 
 from labs.views import (
     attempt,
@@ -27,6 +27,7 @@ from labs.views import (
 )
 
 urlpatterns = [
+    path("", include("labs.ops_urls")),
     path("", home.home, name="home"),
     path("courses/<slug:course_slug>/steps/<slug:step_key>/", step.step, name="step"),
     path(

@@ -24,7 +24,7 @@ from labs.actions.practice import begin_practice, let_practise, let_use_machine
 from labs.actions.wake import wake_drivers_after_commit
 from labs.logs import bound
 from labs.measure.plan import Plan
-from labs.models import Attempt, AttemptCount, Course, Round, State
+from labs.models import Attempt, AttemptCount, Course, Reason, Round, State
 from labs.rules.clock import written
 from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
@@ -186,6 +186,7 @@ def _begin(sheet: Sheet, state: State, counts_at: datetime, late_percent: int) -
             finished_at__gt=timezone.now() - timedelta(hours=1),
             state__in=[State.ERRORED, State.GRADED],
         )
+        .exclude(reason=Reason.ENDED_BY_ADMIN)  # that was no fault which somebody could draw out
         .count()
     )
     if free >= FREE_REPEATS_AN_HOUR:

@@ -54,6 +54,12 @@ def ms(value: float | None) -> SafeString:
 
 
 @register.filter
+def age(seconds: float) -> str:
+    """How long something has been so."""
+    return words.age(seconds)
+
+
+@register.filter
 def num(value: object) -> SafeString:
     return format_html('<span class="num">{}</span>', words.NONE if value is None else value)
 

@@ -8,6 +8,8 @@ from labs.models import Attempt, Reason, State
 from labs.text import N_, Text
 from labs.views.words import say
 
+ADMIN = N_("An admin ended it, because it did not come to an end by itself.")
+
 WHAT_HAPPENED: Mapping[str, Text] = {
     Reason.ENDPOINT_DOWN: N_("The model server could not be reached."),
     Reason.FIRST_TOKEN_TIMEOUT: N_("The model server took your request but wrote no first token in time."),
@@ -21,6 +23,7 @@ WHAT_HAPPENED: Mapping[str, Text] = {
     ),
     Reason.REJECTED_BY_SERVER: N_("The model server refused a request of this run."),
     Reason.GRADER_ERROR: N_("Grading stopped on a fault of ours. Your recordings are kept."),
+    Reason.ENDED_BY_ADMIN: ADMIN,
 }
 
 # What can be done about it, where it is not simply 'run again'.
@@ -40,6 +43,11 @@ TIMED_OUT = N_("This attempt was left open too long and was closed.")
 
 
 PRACTICE_TIMED_OUT = N_("This practice waited too long and was closed.")
+STOPPED_BY: Mapping[str, Text] = {Reason.TIME_LIMIT: TIMED_OUT, Reason.ENDED_BY_ADMIN: ADMIN}
+PRACTICE_STOPPED_BY: Mapping[str, Text] = {
+    Reason.TIME_LIMIT: PRACTICE_TIMED_OUT,
+    Reason.ENDED_BY_ADMIN: ADMIN,
+}
 # As labs.practice counts it.
 PRACTICE_STOPPED = N_("The time it ran counts towards your practice time; no attempt was used.")
 PRACTICE_SPOILT = N_(
@@ -58,7 +66,7 @@ def sentences(attempt: Attempt, *, graded_since: bool = False) -> list[str]:
         return _of_practice(attempt)
     cost = CHARGED if attempt.charged else NOT_CHARGED
     if attempt.state == State.CANCELLED:
-        return [say(TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED), say(cost)]
+        return [say(STOPPED_BY.get(attempt.reason, STOPPED)), say(cost)]
     if attempt.state != State.ERRORED:
         return []
     if attempt.reason == Reason.GRADER_ERROR and graded_since:
@@ -70,7 +78,7 @@ def sentences(attempt: Attempt, *, graded_since: bool = False) -> list[str]:
 def _of_practice(attempt: Attempt) -> list[str]:
     if attempt.state == State.CANCELLED:
         return [
-            say(PRACTICE_TIMED_OUT if attempt.reason == Reason.TIME_LIMIT else STOPPED),
+            say(PRACTICE_STOPPED_BY.get(attempt.reason, STOPPED)),
             say(PRACTICE_STOPPED),
         ]
     if attempt.state != State.ERRORED:

@@ -17,7 +17,7 @@ from labs.grading.checks import Check, Verdict
 from labs.limits import limits_in_force
 from labs.measure.plan import Ask, Get, Plan
 from labs.measure.recording import Recording, RunRecord
-from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Round, Run, State, StoredRecording
+from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Reason, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
@@ -87,6 +87,8 @@ class ShownRun:
 
     @property
     def outcome_word(self) -> Text:
+        if self.run.reason == Reason.ENDED_BY_ADMIN:
+            return words.TAKEN_BACK
         is_verdict = self.run.outcome == Run.Outcome.INCONCLUSIVE
         return words.OUTCOMES[Run.Outcome.RECORDED if self.hides_scores and is_verdict else self.run.outcome]
 

@@ -52,6 +52,8 @@ OUTCOMES: Mapping[str, Text] = {
     Run.Outcome.NOT_IDLE: N_("not begun: the server was still busy"),
 }
 
+TAKEN_BACK = N_("taken back by an admin")
+
 ENDS: Mapping[str, Text] = {
     "done": N_("read to its end"),
     "cut": N_("cut by us"),
@@ -128,6 +130,18 @@ def seconds_short(value_ms: float | None) -> str:
     return (
         NONE if value_ms is None else gettext("%(seconds)s\u00a0s") % {"seconds": f"{value_ms / 1000:,.1f}"}
     )
+
+
+def age(seconds: float) -> str:
+    """'40 s', '12 min', '3 h 05 min', '2 d 3 h': as much as one needs to know how long something has been so."""
+    minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86400
+    if minutes < 2:
+        return gettext("%(s)s s") % {"s": round(seconds)}
+    if hours < 1:
+        return gettext("%(min)s min") % {"min": int(minutes)}
+    if days < 1:
+        return gettext("%(h)s h %(min)s min") % {"h": int(hours), "min": f"{int(minutes) % 60:02}"}
+    return gettext("%(d)s d %(h)s h") % {"d": int(days), "h": int(hours) % 24}
 
 
 def person(user: User) -> str:

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from labs.models import Attempt, Course, Enrolment, State
+from labs.models import Attempt, Course, Endpoint, Enrolment, State
 from labs.models.regrade import RegradeSet
 from tests.views.rows import STEP, attempt_in
 
@@ -63,6 +63,7 @@ def address_parts(owner: User, member: User, course: Course) -> dict[str, object
         "token": "y",
         "attempt_id": attempt_in(State.GRADED, owner, course).pk,
         "run": 1,
+        "endpoint_id": Endpoint.objects.create(name="there", base_url="http://127.0.0.1:9").pk,
         "regrade_id": RegradeSet.objects.create(
             course=course, step=STEP, step_version=1, by=member, beat_at=timezone.now()
         ).pk,

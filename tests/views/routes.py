@@ -60,6 +60,16 @@ ROUTES = {
     "view-as": "instructor",
     "audit": "admin",
     "metrics": "admin",
+    "endpoints": "admin",
+    "endpoints-now": "admin",
+    "endpoint-add": "admin",
+    "endpoint": "admin",
+    "endpoint-now": "admin",
+    "endpoint-settings": "admin",
+    "endpoint-remove": "admin",
+    "endpoint-do": "admin",
+    "endpoint-bookings": "admin",
+    "stuck": "admin",
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -14,16 +17,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from labs.actions.console import remove, save, stranded
 from labs.actions.probe import probe
 from labs.llama.log import tail_lines
-from labs.models import Booking, Endpoint
+from labs.models import Booking, CanaryRun, Endpoint
 from labs.text import Text
-from labs.views.class_now import CANARIES
 from labs.views.ops.booking_form import BookingForm
 from labs.views.ops.endpoint_form import EndpointForm
 from labs.views.ops.findings import findings
 from labs.views.ops.guard import admin_or_404, endpoint_or_404
 from labs.views.ops.log_source import log_of
 from labs.views.ops.plot import day_plot
-from labs.views.ops.rows import rows
+from labs.views.ops.rows import Red, red_of, rows
 from labs.views.ops.warnings import warnings_of
 
 ROUNDS_SHOWN, LOG_LINES = 20, 40
@@ -92,6 +94,14 @@ def take_away(request: HttpRequest, endpoint_id: int) -> HttpResponse:
     return render(request, "labs/ops/remove.html", {"row": row, "stranded": len(stranded(found))})
 
 
+@dataclass(frozen=True, slots=True)
+class ShownRound:
+    """One round of canaries, with what was red."""
+
+    run: CanaryRun
+    red: Sequence[Red]
+
+
 def endpoint_context(
     found: Endpoint, booking_form: BookingForm | None = None, problem: Text | None = None
 ) -> dict[str, Any]:
@@ -103,12 +113,17 @@ def endpoint_context(
         "endpoint": found,
         "findings": findings(found),
         "warnings": warnings_of(found, log),
-        "rounds": found.canary_runs.all()[:ROUNDS_SHOWN],
-        "canaries": CANARIES,
+        "rounds": [ShownRound(one, red_of(one.found)) for one in found.canary_runs.all()[:ROUNDS_SHOWN]],
         "plot": day_plot(row.day),
-        "log": tail_lines(log, LOG_LINES) if log is not None else None,
+        "log": _log(log),
         "bookings": bookings.select_related("course", "by"),
         "booking_form": booking_form or BookingForm(),
         "problem": problem,
         "now": timezone.now(),
     }
+
+
+def _log(path: Path | None) -> str | None:
+    """None where there is none that may be shown and can be read."""
+    lines = tail_lines(path, LOG_LINES) if path is not None else None
+    return None if lines is None else "\n".join(lines)

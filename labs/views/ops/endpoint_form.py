@@ -83,7 +83,7 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no 
         if text:
             try:
                 ssl.create_default_context(cadata=text)
-            except (ssl.SSLError, ValueError) as error:
+            except (ssl.SSLError, ValueError, TypeError) as error:
                 raise ValidationError(_("This is not a certificate in text form.")) from error
         return text
 

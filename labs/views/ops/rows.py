@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -21,6 +22,19 @@ from labs.views.ops.trend import Day, day_of
 from labs.views.ops.words import found_words
 
 DRAINING = N_("Drains: what runs goes on to its end, nothing new begins")
+
+
+# What a canary looks for, and what it said when it was red.
+Red = tuple[Text, Mapping[str, Any]]
+
+
+def red_of(canaries: Mapping[str, Any]) -> list[Red]:
+    """Those that are not green."""
+    return [
+        (CANARIES.get(name, N_("%(name)s", name=name)), one["reason"])
+        for name, one in sorted(canaries.items())
+        if not one["green"]
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,7 @@ class Row:
     slots: Sequence[Slot]
     queue: int
     day: Day
-    red: Sequence[tuple[Text, Mapping[str, object]]]
+    red: Sequence[Red]
     untested: bool
     booking: Booking | None
 
@@ -73,7 +87,6 @@ def rows(only: Collection[int] | None = None) -> list[Row]:
 def _row(endpoint: Endpoint, lease: Lease | None, here: Openings, queued: Iterable[tuple[int, str]]) -> Row:
     holder = _holder(lease)
     booking = here.bookings.get(endpoint.pk)
-    red = sorted(name for name, one in endpoint.canaries.items() if not one["green"])
     drains = endpoint.state == Endpoint.State.PAUSED and holder is not None
     is_held = endpoint.state in {Endpoint.State.PAUSED, Endpoint.State.RESTING}
     return Row(
@@ -88,9 +101,7 @@ def _row(endpoint: Endpoint, lease: Lease | None, here: Openings, queued: Iterab
             for course_id, step in queued
         ),
         day=day_of(endpoint),
-        red=[
-            (CANARIES.get(name, N_("%(name)s", name=name)), endpoint.canaries[name]["reason"]) for name in red
-        ],
+        red=red_of(endpoint.canaries),
         untested=endpoint.canaries_wanted or endpoint.canaries_of != endpoint.fingerprint,
         booking=booking,
     )
