@@ -87,6 +87,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "labs.views.notices.new_notices",
             ],
         },
     },
@@ -191,6 +192,8 @@ LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
 # Raw frames of attempts that ended so many days ago are removed; 0 keeps them for ever.
 LABHUB_FRAMES_DAYS = env.number("LABHUB_FRAMES_DAYS", 0)
 # Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.
+# So many days after its end a course's personal data are erased, where the course says nothing else; 0: never.
+LABHUB_ERASE_AFTER_DAYS = int(env.number("LABHUB_ERASE_AFTER_DAYS", 0))
 LABHUB_LIVE_STATE_S = env.number("LABHUB_LIVE_STATE_S", 2)
 LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 5)
 LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)

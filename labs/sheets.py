@@ -17,7 +17,7 @@ from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Frame, Recording, RunRecord, ServerFacts
 from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State, StoredRecording
-from labs.rules.window import Standing
+from labs.rules.window import Standing, Window
 from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
 from labs.steps.base import RoundSeen, Seen, Step, StepForm
@@ -79,11 +79,7 @@ class Sheet:
             finished_at__gt=at - REPEAT_WITHIN,
         )
         first = ended.order_by("submitted_at").first()
-        if first is None:
-            return now, at
-        then = window.standing(first.submitted_at)
-        is_better = then.is_accepted and (not now.is_accepted or then.percent < now.percent)
-        return (then, first.submitted_at) if is_better else (now, at)
+        return after_a_fault(window, at, first.submitted_at if first else None)
 
     @property
     def locked(self) -> list[tuple[StepRound, RoundSeen]]:
@@ -96,6 +92,17 @@ class Sheet:
         if self.practice:  # never what a graded attempt asks
             about = f"practice:{about}"
         return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
+
+
+def after_a_fault(window: Window, at: datetime, first_at: datetime | None) -> tuple[Standing, datetime]:
+    """What a new attempt costs now, and when it counts as submitted. `first_at`: when the one came that a fault of the
+    server ended, within `REPEAT_WITHIN`."""
+    now = window.standing(at)
+    if first_at is None:
+        return now, at
+    then = window.standing(first_at)
+    is_better = then.is_accepted and (not now.is_accepted or then.percent < now.percent)
+    return (then, first_at) if is_better else (now, at)
 
 
 def sheet_for(

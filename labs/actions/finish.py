@@ -19,11 +19,12 @@ from labs.actions.breaker import HELD
 from labs.actions.change import move, refund, stop
 from labs.actions.claim import Claim, release
 from labs.actions.grade import Graded, close_graded, grade_now, is_open
+from labs.actions.notify import tell_of_run
 from labs.actions.storable import storable
 from labs.grading.checks import Check
 from labs.measure.frames import pack_frames
 from labs.measure.outcome import Drive
-from labs.models import Attempt, Endpoint, FrameStore, Reason, Round, Run, State, StoredRecording
+from labs.models import Attempt, Endpoint, FrameStore, Notice, Reason, Round, Run, State, StoredRecording
 from labs.sheets import RUN_FACTS, seen_of, seen_round
 from labs.steps import all_steps
 
@@ -138,6 +139,8 @@ def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, graded: Graded) 
         case _:
             end_or_repeat(attempt, reason, again=again)
 
+            if again and outcome is Run.Outcome.DISTURBED:
+                tell_of_run(Notice.Kind.RETURNED, attempt, Reason.SLOT_DISTURBED)
 
 def _accept(claim: Claim, graded: Graded) -> None:
     """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
@@ -172,10 +175,12 @@ def end_or_repeat(attempt: Attempt, reason: Reason, *, again: bool) -> None:
     if not move(attempt, State.RUNNING, State.ERRORED, reason=reason):
         raise _Stale
     refund(attempt)
+        tell_of_run(Notice.Kind.RETURNED, attempt, reason)
 
 
 def _requeue(attempt: Attempt) -> None:
     """Back to the head of the queue: `queued_at` stays, and those behind are told (`returned`)."""
+    tell_of_run(Notice.Kind.TROUBLE, attempt, reason)
     _wait(attempt, State.QUEUED, returned=True, not_before=Now() + timedelta(seconds=RETURN_AFTER_S))
 
 

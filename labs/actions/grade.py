@@ -10,10 +10,11 @@ from typing import Any
 
 from labs.actions.board import enter, scores_of
 from labs.actions.change import move, refund
+from labs.actions.notify import tell_of_run
 from labs.actions.storable import storable
 from labs.grading.checks import Check, Verdict, total
 from labs.limits import limits_in_force
-from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent, Round, State
+from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent, Notice, Round, State
 from labs.rules.score import weight
 from labs.sheets import seen_of, seen_round
 from labs.steps.base import Score, Seen, Step
@@ -154,6 +155,7 @@ def close_graded(attempt: Attempt, before: State, step: Step, graded: Graded) ->
         refund(attempt)
     record_grade(attempt, step, graded.checks, graded.limits_version)
     enter(attempt, graded.scores)
+    tell_of_run(Notice.Kind.VERDICT, attempt)
     return True
 
 

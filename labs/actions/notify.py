@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -93,9 +92,7 @@ def tell_of_release(course_id: int, step: str, by: User | None) -> None:
     tell_all(Kind.RELEASED, course_id, step, by, {user: (None, {}) for user in users})
 
 
-def mark_read(user: User, ids: Iterable[int] | None = None, at: datetime | None = None) -> int:
-    """Of the person's own notices these, or all. How many were new."""
-    new = Notice.objects.filter(user=user, read_at=None)
-    if ids is not None:
-        new = new.filter(pk__in=list(ids))
-    return new.update(read_at=at or timezone.now())
+def mark_read(user: User, upto: int) -> int:
+    """The person's own notices up to this one. How many were new."""
+    new = Notice.objects.filter(user=user, read_at=None, pk__lte=upto)
+    return new.update(read_at=timezone.now())

@@ -10,6 +10,7 @@ from django.db import transaction
 from labs.actions.audit import record
 from labs.actions.errors import Refused
 from labs.actions.grade import locked_grade
+from labs.actions.notify import tell_of_points
 from labs.actions.storable import storable
 from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent
 from labs.models.audit import Verb
@@ -42,6 +43,7 @@ def override(attempt: Attempt, step: Step, by: User, points: int, comment: str) 
         else:
             Grade.objects.filter(pk=grade.pk).update(event=event, automatic=grade.graded)
         _tell(Verb.POINTS_GIVEN, attempt, by, event, grade.event.points if grade else None)
+        tell_of_points(attempt, by, points, ended=False)
     return event
 
 
@@ -58,6 +60,7 @@ def clear_override(attempt: Attempt, step: Step, by: User, comment: str) -> Grad
         else:
             Grade.objects.filter(pk=grade.pk).update(event=grade.automatic, automatic=None)
         _tell(Verb.POINTS_ENDED, attempt, by, event, grade.event.points)
+        tell_of_points(attempt, by, points, ended=True)
     return event
 
 

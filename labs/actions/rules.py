@@ -10,18 +10,20 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
 from labs.actions.audit import record
 from labs.actions.board import changed as boards_changed
 from labs.actions.errors import Refused
 from labs.actions.grade import point_at_best
+from labs.actions.notify import tell, tell_of_release
 from labs.actions.storable import storable
-from labs.models import Attempt, Course, Enrolment, Extension, Grade, Role, StepRule
+from labs.models import Attempt, Course, Enrolment, Extension, Grade, Notice, Role, StepRule
 from labs.models.audit import Verb
 from labs.rules.clock import SkippedTime, add_days
 from labs.steps import all_steps
 from labs.steps.base import Step
-from labs.terms import rules_in_force, terms
+from labs.terms import is_held, rules_in_force, terms
 from labs.text import N_
 
 LONGEST_WHY = 500
@@ -43,10 +45,14 @@ class Given:
 def set_rule(rule: StepRule) -> StepRule:
     """Puts the new row in force. Whoever was late by the old rules and would not be by these loses that penalty;
     nobody gets one afterwards."""
+    now = timezone.now()
     with transaction.atomic():
+        was_held = is_held(rule.course, rule.step, now)
         rule.save(force_insert=True)
         _forgive(rule.course, [rule.step])
         record(Verb.RULES_SET, rule.by, course=rule.course, what=rule.step, rule=rule.pk)
+        if was_held and not is_held(rule.course, rule.step, now):
+            tell_of_release(rule.course_id, rule.step, rule.by)
         boards_changed(rule.course_id)  # what is held back is not on them
     return rule
 
@@ -56,10 +62,13 @@ def release_scores(course: Course, step: Step, by: User) -> bool:
     rule = rules_in_force([course]).get((course.pk, step.key))
     if rule is None or not rule.holds_scores:
         return False
+    was_held = rule.release_at is None or timezone.now() < rule.release_at
     rule.pk, rule.holds_scores, rule.release_at, rule.by = None, False, None, by
     with transaction.atomic():
         rule.save(force_insert=True)
         record(Verb.RELEASED, by, course=course, what=step.key, rule=rule.pk)
+        if was_held:  # else its time had come already
+            tell_of_release(course.pk, step.key, by)
         boards_changed(course.pk)
     return True
 
@@ -76,6 +85,8 @@ def extend(course: Course, user: User, step: Step | None, given: Given, why: str
         raise Refused(N_("Give days or a due time, not both."))
     if not Enrolment.objects.active().filter(course=course, user=user, role=Role.STUDENT).exists():
         raise Refused(N_("This person is not a student of the course."))
+    if course.has_ended(timezone.now()):
+        raise Refused(N_("The course has ended: nothing is taken any more. Its end has to be moved first."))
     steps = [step.key] if step is not None else list(all_steps())
     rules = rules_in_force([course])
     due = [rule for key in steps if (rule := rules.get((course.pk, key))) is not None and rule.due_at]
@@ -100,6 +111,7 @@ def extend(course: Course, user: User, step: Step | None, given: Given, why: str
         )
         _forgive(course, steps, user)
         record(Verb.EXTENDED, by, course=course, whom=user, what=row.step, extension=row.pk, why=why)
+        tell(Notice.Kind.EXTENDED, user.pk, course.pk, row.step, by=by, details={"extension": row.pk})
     return row
 
 

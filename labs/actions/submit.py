@@ -65,6 +65,13 @@ def submit(
         raise Refused(
             N_(
                 "This step opens once you have tried: %(steps)s.",
+    if course.ends_at is not None and course.has_ended(arrived_at):
+        raise Refused(
+            N_(
+                "This course ended at %(time)s. Nothing was sent, and nothing is taken any more.",
+                time=written(course.ends_at, course.zone),
+            )
+        )
                 steps=", ".join(other.key for other in sheet.waits_for),
             )
         )

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Model, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -18,6 +18,7 @@ from labs.actions.change import move, refund
 from labs.actions.claim import waiting
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded, grade_now
+from labs.actions.notify import tell_of_run
 from labs.actions.pauses import closed_steps
 from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
@@ -28,7 +29,7 @@ from labs.actions.view_as import overdue as viewings_overdue
 from labs.actions.wake import wake
 from labs.logs import bound
 from labs.metrics.own import SWEEP_AT, SWEEP_FAILED
-from labs.models import Attempt, Lease, Reason, RegradeSet, Round, Run, State
+from labs.models import Attempt, Lease, Notice, Reason, RegradeSet, Round, Run, State
 from labs.sheets import seen_of
 from labs.steps import all_steps
 
@@ -46,7 +47,9 @@ def sweep_once() -> None:
         end_orphan,
     )
     _each(
-        Attempt.objects.filter(state=State.OPEN, changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)),
+        Attempt.objects.filter(state=State.OPEN).filter(
+            Q(changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)) | Q(course__ends_at__lte=Now())
+        ),
         expire_open,
     )
     # Not by `changed_at`: being put back by a busy server again and again is waiting as well.
@@ -183,3 +186,4 @@ def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:
 
 def _before(seconds: float) -> CombinedExpression:
     return Now() - timedelta(seconds=seconds)
+            tell_of_run(Notice.Kind.TROUBLE, attempt, reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -39,6 +41,10 @@ class Course(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def has_ended(self, now: datetime) -> bool:
+        """Nothing is taken any more."""
+        return self.ends_at is not None and self.ends_at <= now
 
 
 class Role(models.TextChoices):

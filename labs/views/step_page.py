@@ -59,7 +59,8 @@ def step_context(
     terms = terms_of(user, [course])
     now = timezone.now()
     servers = openings()
-    practice = practice and course.practice_s > 0
+    has_ended = course.has_ended(now)
+    practice = practice and course.practice_s > 0 and not has_ended
     sheet = sheet_for(user, course, step, terms[course.pk, step.key], practice=practice)
     due = ShownTerms(sheet.terms, now, *sheet.standing(now))
     past = list(_past(user, course, step, hides_scores=due.hides_scores)[:PAST_SHOWN])
@@ -74,14 +75,15 @@ def step_context(
         "shown": shown,
         "past": past,
         "due": due,
-        "form": _kept_form(sheet, due, form) or _form(sheet, shown, due),
+        "form": None if has_ended else _kept_form(sheet, due, form) or _form(sheet, shown, due),
+        "has_ended": has_ended,
         "exhibits": sheet.round.exhibits(sheet.challenge, sheet.seen) if sheet.round is not None else (),
         "problem": problem,
         "paused": paused_everywhere(step, servers.answering),
         "shut": ""
         if shown is not None and shown.is_live
         else why_shut(servers.shut(course.pk, step.key), course),
-        "practice": _practice(sheet, due),
+        "practice": None if has_ended else _practice(sheet, due),
         "submit_key": uuid.uuid4(),
         "shown_run": shown_run(course, step.key),
         "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,

@@ -192,7 +192,7 @@ def test_it_is_searched_page_by_page(
     def found(query: str) -> list[str]:
         return [shown.row.what for shown in at_admin.get(reverse("audit") + query).context["rows"]]
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         assert len(found("")) == 100
     assert found("?q=203.0.113.7") == found("?verb=changed") == ["endpoint <b>ep</b>"]
     assert found("?q=owner step-149") == ["step-149"]

@@ -12,7 +12,7 @@ from labs.boards import BOARDS, code_name
 from labs.models import Attempt, BoardEntry, BoardName, Course, Enrolment, State
 from tests.views.rows import attempt_in
 
-PAGE = 11  # session, user, course, right; own name, state, who takes part, entries, names; staff: users
+PAGE = 12  # session, user, notices, course, right; own name, state, who takes part, entries, names; staff: users
 
 
 @pytest.fixture

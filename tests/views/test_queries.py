@@ -11,14 +11,14 @@ from pytest_django import DjangoAssertNumQueries
 from labs.models import Attempt, Course, Enrolment, State
 from tests.views.rows import STEP, attempt_in
 
-# Session, user; then the page's own: courses, their rules, my extensions, what I teach, grades with their events,
-# attempt states.
-HOME = 8
-# Session, user, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings (twice:
-# as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
+# Session, user, notices; then the page's own: courses, their rules, my extensions, what I teach, grades with their
+# events, attempt states.
+HOME = 9
+# Session, user, notices, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings
+# (twice: as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
 # teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens;
 # what has been booked.
-STEP_PAGE = 26
+STEP_PAGE = 27
 
 
 def test_home(

@@ -26,9 +26,10 @@ from labs.models import (
     Viewing,
 )
 from labs.templatetags.lab import when
-from labs.urls import urlpatterns
 from labs.viewing import SESSION_KEY
+from labs.views.view_as import OWN_WAYS
 from tests.views.conftest import client_of
+from tests.views.routes import ALL, address
 from tests.views.rows import STEP, attempt_in
 
 
@@ -75,10 +76,10 @@ def test_it_is_exactly_what_the_student_sees(
 ) -> None:
     StepRule.objects.create(course=course, step=STEP, zone=course.zone, holds_scores=holds_scores)
     begin(at_member, course, owner)
-    for address in pages:
-        seen, own = at_member.get(address), at_owner.get(address)
+    for where in pages:
+        seen, own = at_member.get(where), at_owner.get(where)
         assert seen.status_code == own.status_code == 200
-        assert plain(seen.content) == plain(own.content), address
+        assert plain(seen.content) == plain(own.content), where
 
 
 def test_a_banner_says_who_and_until_when_and_leads_out(
@@ -91,9 +92,9 @@ def test_a_banner_says_who_and_until_when_and_leads_out(
     whole = [
         page for page in pages if "panel" not in page and "events" not in page and "fragment" not in page
     ]
-    for address in [*whole, "/no/such/page", reverse("gradebook", args=[course.slug])]:
-        page = at_member.get(address).content.decode()
-        assert "You see the pages of <bdi>김민준</bdi>" in page, address
+    for where in [*whole, "/no/such/page", reverse("gradebook", args=[course.slug])]:
+        page = at_member.get(where).content.decode()
+        assert "You see the pages of <bdi>김민준</bdi>" in page, where
         assert f"until {when(until, course.zone)}. Nothing can be changed" in page
         assert f'action="{reverse("view-as-end")}"' in page
     assert at_member.post(reverse("view-as-end")).url == reverse("people", args=[course.slug])
@@ -103,37 +104,16 @@ def test_a_banner_says_who_and_until_when_and_leads_out(
     assert at_member.post(reverse("view-as-end")).url == reverse("home"), "a second press changes nothing"
 
 
-def addresses(course: Course, attempt: Attempt, ways: set[str]) -> list[tuple[str, str]]:
-    """Every address of the lab, with what it needs filled in."""
-    known = {
-        "course_slug": course.slug,
-        "step_key": STEP,
-        "attempt_id": attempt.pk,
-        "key": "voice",
-        "name": "x.js",
-        "run": 1,
-        "regrade_id": 1,
-        "uidb64": "x",
-        "token": "x",
-    }
-    found = []
-    for pattern in urlpatterns:
-        if pattern.name not in ways:
-            kwargs = {one: known.get(one, 1) for one in pattern.pattern.converters}
-            found.append((pattern.name, reverse(pattern.name, kwargs=kwargs)))
-    return found
-
-
 def test_nothing_can_be_sent_not_even_by_its_address(
-    course: Course, owner: User, member: User, at_member: Client, attempt: Attempt
+    course: Course, owner: User, member: User, at_member: Client, address_parts: dict[str, object]
 ) -> None:
     begin(at_member, course, owner)
     before = AuditRow.objects.count()
-    everything = [*addresses(course, attempt, {"view-as-end"}), ("login", reverse("login"))]
+    everything = {name: address(name, address_parts) for name in set(ALL) - OWN_WAYS}
     assert len(everything) > 30
-    for name, address in everything:
+    for name, where in everything.items():
         for send in (at_member.post, at_member.put, at_member.patch, at_member.delete):
-            answer = send(address, {"name": "me", "user": member.pk})
+            answer = send(where, {"name": "me", "user": member.pk})
             assert answer.status_code == 403, name
             assert "Looking changes nothing" in answer.content.decode()
     assert not BoardName.objects.exists() and Attempt.objects.count() == 1
@@ -148,7 +128,7 @@ def test_only_the_students_own_pages_of_this_course_are_found(
     Enrolment.objects.create(user=owner, course=elsewhere)
     theirs = attempt_in(State.GRADED, owner, elsewhere)
     begin(at_member, course, owner)
-    for address in [
+    for where in [
         reverse("step", args=["elsewhere", STEP]),
         reverse("board", args=["elsewhere", "voice"]),
         reverse("attempt", args=[theirs.pk]),
@@ -160,7 +140,7 @@ def test_only_the_students_own_pages_of_this_course_are_found(
         reverse("join"),
         reverse("admin:index"),
     ]:
-        assert at_member.get(address).status_code == 404, address
+        assert at_member.get(where).status_code == 404, where
     assert "Elsewhere course" not in at_member.get(reverse("home")).content.decode()
 
 

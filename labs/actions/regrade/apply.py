@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from labs.actions.audit import record
 from labs.actions.grade import point_at_best
+from labs.actions.notify import tell_all
 from labs.actions.regrade.build import CHUNK, build_chunk
 from labs.actions.regrade.report import digest_of
-from labs.models import AUTOMATIC, Grade, GradeEvent, RegradeRow, RegradeSet, StepLimits
+from labs.models import AUTOMATIC, Grade, GradeEvent, Notice, RegradeRow, RegradeSet, StepLimits
 from labs.models.audit import Verb
+from labs.terms import is_held
 
 State = RegradeSet.State
 
@@ -41,12 +47,42 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
         # The events hold them from now on.
         regrade.rows.update(checks=None)
         point_at_best(regrade.course_id, regrade.step, held)
+        _tell_students(regrade, {user: _points(grade) for user, grade in held.items()}, by)
         RegradeSet.objects.filter(pk=regrade.pk).update(digest=digest_of(regrade))
         record(
             Verb.REGRADED, by, course=regrade.course, what=regrade.step, regrade=regrade.pk, why=regrade.why
         )
     regrade.refresh_from_db()
     return True
+
+
+def _points(grade: Grade) -> int | None:
+    graded = grade.graded
+    return graded.points if graded else None
+
+
+def _tell_students(regrade: RegradeSet, before: Mapping[int, int | None], by: User | None) -> None:
+    """Whose points are others now, at any attempt. `before`: what counted, by student. Nobody where the points are
+    held back: those who never saw the old ones need no news of them."""
+    if is_held(regrade.course, regrade.step, timezone.now()):
+        return
+    rows = regrade.rows.filter(Q(old_points=None) | ~Q(points=F("old_points")), kept="")
+    moved: dict[int, list[UUID]] = defaultdict(list)
+    for user_id, attempt_id in rows.order_by("attempt__created_at").values_list("attempt__user", "attempt"):
+        moved[user_id].append(attempt_id)
+    grades = Grade.objects.filter(course=regrade.course_id, step=regrade.step)
+    counting = {grade.user_id: grade.graded for grade in grades.select_related("event", "automatic")}
+    news = {}
+    for user_id, attempts in moved.items():
+        graded = counting.get(user_id)
+        counts = graded is not None and graded.attempt_id in attempts
+        details = {
+            "regrade": regrade.pk,
+            "before": before.get(user_id),
+            "after": graded.points if graded else None,
+        }
+        news[user_id] = (graded.attempt_id if graded and counts else attempts[-1], details)
+    tell_all(Notice.Kind.REGRADED, regrade.course_id, regrade.step, by, news)
 
 
 def cancel(regrade: RegradeSet, by: User | None) -> bool:
