@@ -11,7 +11,7 @@ import pytest
 
 from tests.system.site import ROOT
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = pytest.mark.slow  # its servers are fakes
 
 FAULTS = ("driver-kill", "web-kill", "valkey-flush", "server-dies-in-stream")
 # It takes about 50 s on two cores.
