@@ -23,6 +23,8 @@ UNTAKEN = timedelta(seconds=60)
 
 OPEN = N_("Waits for the student's next round; ends by itself on %(at)s.")
 BACK = N_("Comes back after a fault, in %(s)s s.")
+PARTNERS_RUN = N_("Waits for its partner's run, which serves both.")
+PARTNERS_ANSWERS = N_("Waits for its partner's answers, %(s)s s at most.")
 AHEAD = N_("Waits its turn behind others.")
 NEXT = N_("Is next, as soon as a server is free.")
 NOBODY = N_("A server is free, and nobody takes it: is a worker running? Each sweep wakes them again.")
@@ -107,6 +109,10 @@ def _cause(
         return N_(OPEN.msgid, at=f"{ends_at:%Y-%m-%d %H:%M} UTC"), False
     if attempt.state == State.RUNNING:
         return _cause_of_running(attempt, run, lease, now)
+    if attempt.rides_on_id is not None:
+        return PARTNERS_RUN, False
+    if attempt.partner_until and attempt.partner_until > now:
+        return N_(PARTNERS_ANSWERS.msgid, s=round((attempt.partner_until - now).total_seconds())), False
     if attempt.not_before and attempt.not_before > now:
         return N_(BACK.msgid, s=round((attempt.not_before - now).total_seconds())), False
     if (shut := here.shut(attempt.course_id, attempt.step)) is not None:
