@@ -85,10 +85,11 @@ export class Link {
     this.open();
   }
 
+  // It says "polling" once an answer came: without any network the page must not claim to be told.
   startPolling() {
     if (this.polling) return;
     this.polling = true;
-    this.onLink("polling");
+    this.onLink("reconnecting");
     this.poll();
   }
 
@@ -107,9 +108,14 @@ export class Link {
       if (response.type === "opaqueredirect" || response.status === 401) return this.stop(4401);
       if (response.status === 403) return this.stop(4403);
       if (response.status === 404) return this.stop(4404);
-      if (response.ok) this.takePolled(await response.json());
+      if (response.ok) {
+        const told = await response.json();
+        if (!this.polling || this.stopped) return;
+        this.onLink("polling");
+        this.takePolled(told);
+      } else this.onLink("reconnecting");
     } catch {
-      // No network at all: the socket's next try or this one's will tell.
+      if (this.polling && !this.stopped) this.onLink("reconnecting"); // no network at all
     }
     if (this.polling && !this.stopped) this.pollTimer = setTimeout(() => this.poll(), POLL_MS);
   }

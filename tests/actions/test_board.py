@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from labs.actions.board import call_me, changed, enter, freeze, let_go_on
@@ -39,8 +40,6 @@ def scored(
     seed_number: int = 0,
     server: ServerFacts = SERVER,
 ) -> Attempt:
-    from django.utils import timezone
-
     attempt = Attempt.objects.create(
         course=course,
         user=user,
@@ -176,9 +175,35 @@ def test_frozen_is_frozen_for_the_class_and_names_go_on(course: Course, people: 
     assert len(stands(course, "voice", "class")) == 1
 
 
-def test_who_left_stands_nowhere(course: Course, people: list[User]) -> None:
-    from django.utils import timezone
+def test_the_previous_best_stands_while_a_new_attempt_runs_and_a_worse_one_ends(
+    course: Course, people: list[User]
+) -> None:
+    scored(course, people[0], "voice", 5.0)
+    again = Attempt.objects.create(
+        course=course,
+        user=people[0],
+        step="toy",
+        step_version=1,
+        seed_number=1,
+        state=State.RUNNING,
+        changed_at=timezone.now(),
+    )
+    assert stands(course, "voice") == [(1, "Ann", 5.0)]
+    enter(again, [Score("voice", 7.0, {}, RunRecord({}, SERVER))])
+    assert stands(course, "voice") == [(1, "Ann", 5.0)]
 
+
+def test_a_frozen_board_shows_no_regrade(course: Course, people: list[User]) -> None:
+    """A regrade gives points and enters nothing; what did change shows once the board goes on."""
+    attempt = scored(course, people[0], "voice", 5.0)
+    freeze(course, "voice")
+    enter(attempt, [Score("voice", 3.0, {}, RunRecord({}, SERVER))])
+    assert [value for _, _, value in stands(course, "voice", "class")] == [5.0]
+    let_go_on(course, "voice")
+    assert [value for _, _, value in stands(course, "voice", "class")] == [3.0]
+
+
+def test_who_left_stands_nowhere(course: Course, people: list[User]) -> None:
     scored(course, people[0], "voice", 5.0)
     Enrolment.objects.filter(user=people[0]).update(left_at=timezone.now())
     assert stands(course, "voice") == []

@@ -4,14 +4,18 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from labs.steps import blocks
+from tests.system.enrol import enrol
 from tests.system.site import Site
 
 LogIn = Callable[..., Page]
+SitDown = Callable[..., Page]
+NEWCOMERS = 8
 # A real model on a shared machine: upper bounds only.
 expect.set_options(timeout=120_000)
 
@@ -46,6 +50,37 @@ def attempt(site: Site) -> uuid.UUID:
     )
     visitor.wait_for(found, lambda said: said["state"]["state"] == "graded")
     return found
+
+
+@pytest.fixture(scope="package")
+def newcomers(site: Site) -> Iterator[str]:
+    """Sessions of students who have done nothing yet, one after another."""
+    people = [[f"newcomer-{number}", "", f"Newcomer {number}"] for number in range(NEWCOMERS)]
+    return iter(enrol(site, people).values())
+
+
+@pytest.fixture
+def sit_down(browser: Browser, newcomers: Iterator[str], site: Site) -> Iterator[SitDown]:
+    """sit_down() gives the page of a student who has done nothing yet. What a page has to say of itself ends the test
+    as in `log_in`."""
+    contexts: list[BrowserContext] = []
+    troubles: list[str] = []
+
+    def do(*, base_url: str | None = None, session: str = "", **options: Any) -> Page:
+        url = base_url or site.url
+        context = browser.new_context(base_url=url, **options)
+        cookies = {"django_language": "en", "sessionid": session or next(newcomers)}
+        context.add_cookies([{"name": name, "value": value, "url": url} for name, value in cookies.items()])
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        return page
+
+    yield do
+    for context in contexts:
+        context.close()
+    assert troubles == []
 
 
 @pytest.fixture

@@ -10,13 +10,16 @@ from typing import Self
 
 
 class WireCutter:
-    """Listens on a free loopback port and relays to `target`. `cut_sockets()` resets every upgraded connection."""
+    """Listens on a free loopback port and relays to `target`. `cut_sockets()` resets every upgraded connection; with
+    `is_down` set by `lose()` nothing at all goes through until `mend()`."""
 
     def __init__(self, target: tuple[str, int]) -> None:
         self.target = target
         self.cuts = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._upgraded: set[socket.socket] = set()
+        self._open: set[socket.socket] = set()
+        self.is_down = False
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -35,6 +38,18 @@ class WireCutter:
         self.cuts += len(cut) // 2  # two ends each
         return len(cut) // 2
 
+    def lose(self) -> None:
+        """Every connection ends, and each new one at once."""
+        self.is_down = True
+        with self._lock:
+            gone = set(self._open)
+        for end in gone:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        self.is_down = False
+
     def __enter__(self) -> Self:
         return self
 
@@ -42,7 +57,7 @@ class WireCutter:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._listener.close()
-        self.cut_sockets()
+        self.lose()
 
     def _accept(self) -> None:
         while True:
@@ -50,6 +65,9 @@ class WireCutter:
                 near, _ = self._listener.accept()
             except OSError:
                 return
+            if self.is_down:
+                near.close()
+                continue
             threading.Thread(target=self._relay, args=(near,), daemon=True).start()
 
     def _relay(self, near: socket.socket) -> None:
@@ -59,6 +77,8 @@ class WireCutter:
             near.close()
             return
         far.settimeout(None)
+        with self._lock:
+            self._open |= {near, far}
         back = threading.Thread(target=self._copy, args=(far, near), daemon=True)
         back.start()
         self._copy(near, far, watch=True)
@@ -66,6 +86,7 @@ class WireCutter:
         for end in (near, far):
             with self._lock:
                 self._upgraded.discard(end)
+                self._open.discard(end)
             end.close()
 
     def _copy(self, source: socket.socket, sink: socket.socket, *, watch: bool = False) -> None:

@@ -45,3 +45,13 @@ def test_model_answers_pass(servers: dict[float, FakeServer], step: Step) -> Non
         checks = decided(step, client, scale)
     assert checks
     assert {check.key: str(check.reason) for check in checks if check.verdict is not Verdict.PASS} == {}
+
+
+def test_the_same_text_right_after_a_classmate_is_as_cold(servers: dict[float, FakeServer]) -> None:
+    """The same inputs and answers, on the same server, one after the other: what the first left in the slots changes
+    no verdict of the second."""
+    step = all_steps()["cache-break"]
+    with LlamaClient(servers[QUICK].base_url) as client:
+        for _classmate in range(2):
+            checks = decided(step, client, QUICK)
+            assert {check.verdict for check in checks} == {Verdict.PASS}

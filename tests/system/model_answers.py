@@ -1,7 +1,8 @@
 """`python -m tests.system.model_answers`, with a site's own environment: the post of a student who understood.
 
-Reads lines of `username step` and writes one JSON line each: {"round": key, "post": {...}}, or null when no round
-waits for that student. The answers are each round's own `sample`, from the inputs that this student was given.
+Reads lines of `username step` and writes one JSON line each: {"round": key, "post": {...}, "challenge": ...}, or null
+when no round waits for that student. The answers are each round's own `sample`, from the inputs that this student was
+given.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main() -> None:
         found = None
         if sheet.round is not None:
             post = sheet.round.sample(sheet.challenge, sheet.seen, sheet.tokens)
-            found = {"round": sheet.round.key, "post": dict(post)}
+            found = {"round": sheet.round.key, "post": dict(post), "challenge": sheet.challenge}
         print(json.dumps(found), flush=True)
         close_old_connections()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -63,3 +65,18 @@ def test_the_names_that_the_script_reads(owner: User, course: Course, at_owner: 
 def test_the_models_words_are_marked_as_no_language_of_ours(attempt: Attempt, at_owner: Client) -> None:
     page = Page(at_owner.get(reverse("attempt", args=[attempt.pk])).content.decode())
     assert page.having(dir="auto", translate="no", lang="und")
+
+
+def test_fifty_kilobytes_of_anything_are_text_and_stay_in_the_form(course: Course, at_owner: Client) -> None:
+    """Markup, letters from right to left, emoji: sent, refused for what is missing, and there again as they were."""
+    odd = ("</textarea><script>alert(1)</script> \u202eשלום مرحبا 👩‍👩‍👧‍👦\u0000 " * 1000)[:15_000]
+    assert len(odd.encode()) < 50_000 < len((odd * 3).encode())
+    where = reverse("step", args=[course.slug, "read-sse"])
+    post = {"submit_key": str(uuid.uuid4()), "round": "streams", "results": "{}"}
+    for source in (odd.replace("\0", ""), odd, odd * 3):
+        answer = at_owner.post(where, {**post, "source": source})
+        assert answer.status_code == 422
+        text = answer.content.decode()
+        assert Page(text).inline == []
+        assert "&lt;/textarea&gt;&lt;script&gt;alert(1)&lt;/script&gt; \u202eשלום" in text
+    assert not Attempt.objects.exists()

@@ -54,3 +54,42 @@ def test_what_a_server_said_is_shown_where_the_model_was_asked_nothing(
     assert '{"status": "ok"}' in shown
     assert "The model was asked nothing" in shown
     assert "Nothing was recorded." not in shown
+
+
+def test_the_definition_and_whose_clock_stand_beside_every_sample(
+    owner: User, course: Course, at_owner: Client
+) -> None:
+    attempt_in(State.GRADED, owner, course, step_key="first-token")
+    shown = page(at_owner, course, "first-token")
+    assert 'the first frame whose <code class="short">content</code> holds visible text' in shown
+    assert "no figure and no grade comes from its clock" in shown
+    recordings = example(all_steps()["first-token"])
+    asks = [key for seen in recordings.values() if seen.run for key in seen.run.recordings]
+    # The newest round's answers are on the page itself, every round's under its own fold.
+    assert asks
+    assert all(f"/{key}/frames" in shown for key in asks)
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_an_instructor_reads_the_evidence_that_the_student_reads(
+    language: str, owner: User, course: Course, at_owner: Client, at_member: Client
+) -> None:
+    """Why, which samples, which limit, which server, and the replay."""
+    attempt = attempt_in(State.GRADED, owner, course, kind="fail", step_key="cache-break")
+
+    def evidence(client: Client) -> str:
+        answer = client.get(reverse("attempt", args=[attempt.pk]), headers={"accept-language": language})
+        return (
+            answer.content.decode()
+            .partition('<section class="outcome"')[2]
+            .partition('id="points-by-hand"')[0]
+        )
+
+    students, instructors = evidence(at_owner), evidence(at_member)
+    checks = students.partition('<ul class="checks">')[2].partition("</ul>\n")[0]
+    assert 'data-verdict="fail"' in checks
+    assert "evidence-tables" in checks
+    assert checks == instructors.partition('<ul class="checks">')[2].partition("</ul>\n")[0]
+    for page_ in (students, instructors):
+        assert 'id="replay"' in page_
+        assert "ep-a" in page_ or "b1" in page_

@@ -1,0 +1,48 @@
+"""In the queue: the place falls and is said, the wait is a range, and leaving is free."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.student import finished, press_run
+from tests.browser.test_away import LISTEN
+from tests.browser.test_one_attempt import open_form
+from tests.system.site import Site, wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+
+def test_third_in_the_queue(sit_down: SitDown, site: Site) -> None:
+    pages = [sit_down() for _ in range(3)]
+    site.signal("drive", signal.SIGSTOP)  # nobody is served, so that all three wait
+    try:
+        for page in pages:
+            open_form(page)
+            press_run(page)
+        first, second, third = pages
+        third.evaluate(LISTEN)
+        status = third.locator("#status-text")
+        expect(status).to_have_text(
+            re.compile(r"^In the queue: place 3, about \d+ to \d+ s\. You may leave this page\.")
+        )
+        for place, leaver in ((2, first), (1, second)):
+            leaver.locator("#stop button").click()
+            expect(leaver.locator("#run[data-state=cancelled]")).to_be_visible()
+            expect(status).to_have_text(re.compile(rf"^In the queue: place {place}, about"))
+        expect(first.locator(".outcome")).to_contain_text("No attempt was used")
+    finally:
+        site.signal("drive", signal.SIGCONT)
+    finished(third)
+
+    def spoken() -> str:
+        return " / ".join(third.evaluate("window.spoken"))
+
+    wait_for(lambda: "recorded" in spoken(), 10, spoken)
+    said = spoken()
+    assert re.search(r"place [12],", said), said
+    assert said.endswith("This round is recorded. The next round is open."), said
