@@ -188,12 +188,13 @@ LABHUB_TOTAL_S = env.number("LABHUB_TOTAL_S", 120)
 LABHUB_RUN_S = env.number("LABHUB_RUN_S", 900)
 LABHUB_OPEN_ATTEMPT_S = env.number("LABHUB_OPEN_ATTEMPT_S", 24 * 3600)
 LABHUB_PAUSED_S = env.number("LABHUB_PAUSED_S", 60)
+LABHUB_PARTNER_S = env.number("LABHUB_PARTNER_S", 180)
 LABHUB_QUEUED_S = env.number("LABHUB_QUEUED_S", 6 * 3600)
 # Raw frames of attempts that ended so many days ago are removed; 0 keeps them for ever.
 LABHUB_FRAMES_DAYS = env.number("LABHUB_FRAMES_DAYS", 0)
-# Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.
 # So many days after its end a course's personal data are erased, where the course says nothing else; 0: never.
 LABHUB_ERASE_AFTER_DAYS = int(env.number("LABHUB_ERASE_AFTER_DAYS", 0))
+# Times of the live hub, in seconds: states asked from the database, rights checked, pings sent, slow sockets borne.
 LABHUB_LIVE_STATE_S = env.number("LABHUB_LIVE_STATE_S", 2)
 LABHUB_LIVE_RIGHTS_S = env.number("LABHUB_LIVE_RIGHTS_S", 5)
 LABHUB_LIVE_PING_S = env.number("LABHUB_LIVE_PING_S", 10)

@@ -16,7 +16,8 @@ from django.contrib.auth.models import User
 from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Frame, Recording, RunRecord, ServerFacts
-from labs.models import LIVE, Attempt, AttemptCount, Course, Round, Run, State, StoredRecording
+from labs.models import LIVE, Attempt, AttemptCount, Course, Pair, Round, Run, State, StoredRecording
+from labs.pairs import host_of, number_of_next, partnership_of
 from labs.rules.window import Standing, Window
 from labs.steps import all_steps
 from labs.steps.base import Round as StepRound
@@ -33,6 +34,8 @@ class Sheet:
     """What one student may do at one step now. `round` is None while their attempt is queued or running.
 
     `waits_for`: steps that they must have tried before this one opens. `practice`: of what follows, see Attempt.
+    `pair`: whose inputs these are, the `pair_number`th; None: one's own. `partner`: with whom this round can be
+    measured; `host`: their attempt, where it waits with this round for one's answers.
     """
 
     user: User
@@ -46,6 +49,25 @@ class Sheet:
     terms: Terms
     waits_for: Sequence[Step] = ()
     practice: bool = False
+    pair: Pair | None = None
+    pair_number: int = 0
+    partner: User | None = None
+    host: Attempt | None = None
+
+    @property
+    def inputs(self) -> str:
+        """Names what this student is asked now, so that a page can tell whether it is still the same."""
+        kind = f"pair-{self.pair.pk}" if self.pair is not None else "practice" if self.practice else "own"
+        return f"{kind}:{self.pair_number if self.pair is not None else self.seed_number}"
+
+    def is_of_others(self, attempt: Attempt) -> bool:
+        """Whether that attempt asked what another pair, or the student alone, was asked."""
+        pair_id = self.pair.pk if self.pair is not None else None
+        return (attempt.pair_id, attempt.pair_number) != (pair_id, self.pair_number)
+
+    @property
+    def round_number(self) -> int:
+        return len(self.seen) + 1
 
     @cached_property
     def challenge(self) -> Json:
@@ -91,6 +113,8 @@ class Sheet:
         about = f"{self.course.pk}:{self.user.pk}:{self.step.key}:{self.round.key}:{self.seed_number}"
         if self.practice:  # never what a graded attempt asks
             about = f"practice:{about}"
+        if self.pair is not None:  # the same for both, and never what one of them was asked alone
+            about = f"pair:{self.pair.pk}:{self.step.key}:{self.round.key}:{self.pair_number}"
         return random.Random(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), "sha256"))  # noqa: S311
 
 
@@ -110,7 +134,8 @@ def sheet_for(
 ) -> Sheet:
     """`terms`: where the caller has read them already. `practice`: what an attempt would be that begins now; one that
     is under way stays what it is."""
-    attempt = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE).first()
+    live = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE)
+    attempt = live.select_related("pair").first()
     charged = (
         AttemptCount.objects.filter(course=course, user=user, step=step.key)
         .values_list("charged", flat=True)
@@ -125,19 +150,43 @@ def sheet_for(
         seed_number = attempt.seed_number
     elif practice:
         seed_number = Attempt.objects.filter(user=user, course=course, step=step.key, practice=True).count()
+    pair, number, partner = _pair_of(user, course, step, attempt, practice=practice)
+    round_ = step.rounds[len(seen)] if waits else None
+    host = None
+    if pair is not None and partner is not None and round_ is not None:
+        host = host_of(pair, partner, step.key, number, len(seen) + 1)
     return Sheet(
         user=user,
         course=course,
         step=step,
         attempt=attempt,
-        round=step.rounds[len(seen)] if waits else None,
+        round=round_,
         seen=seen,
         seed_number=seed_number,
         attempts_left=max(0, terms.attempts - charged),
         terms=terms,
         waits_for=_waits_for(user, course, step) if attempt is None else (),
         practice=practice,
+        pair=pair,
+        pair_number=number,
+        partner=partner,
+        host=host,
     )
+
+
+def _pair_of(
+    user: User, course: Course, step: Step, attempt: Attempt | None, *, practice: bool
+) -> tuple[Pair | None, int, User | None]:
+    """Whose inputs they are, which of them, and with whom they can be measured now."""
+    if practice or (attempt is not None and attempt.pair is None):
+        return None, 0, None
+    together = partnership_of(user, course)
+    if attempt is None or attempt.pair is None:
+        if together is None:
+            return None, 0, None
+        return together.pair, number_of_next(together, step.key), together.partner
+    is_same = together is not None and together.pair.pk == attempt.pair_id
+    return attempt.pair, attempt.pair_number, together.partner if is_same and together else None
 
 
 def _waits_for(user: User, course: Course, step: Step) -> list[Step]:

@@ -17,10 +17,19 @@ def move(attempt: Attempt, before: State, after: State, **fields: Any) -> bool:
     """
     if after in TERMINAL:
         fields["finished_at"] = Now()
+    if attempt.pair_id is not None and after is not State.QUEUED:
+        fields |= {"partner_until": None, "rides_on": None}
     changed = Attempt.objects.filter(pk=attempt.pk, state=before).update(
         state=after, version=F("version") + 1, changed_at=Now(), **fields
     )
+    if changed and attempt.pair_id is not None and after not in (State.QUEUED, State.RUNNING):
+        let_go(attempt)
     return changed == 1
+
+
+def let_go(attempt: Attempt) -> int:
+    """Whoever still rides on an attempt that will not run again gets a run of their own."""
+    return Attempt.objects.filter(rides_on=attempt.pk).update(rides_on=None, version=F("version") + 1)
 
 
 def stop(attempt: Attempt, before: State) -> bool:

@@ -46,9 +46,9 @@ def waiting() -> AttemptQuerySet:
 
     Practice is a line of its own, behind these: see `_first_at`.
     """
-    return Attempt.objects.filter(
-        Q(not_before__isnull=True) | Q(not_before__lte=Now()), state=State.QUEUED, cancel_requested=False
-    ).order_by("queued_at", "pk")
+    is_time = Q(not_before__isnull=True) | Q(not_before__lte=Now())
+    queued = Attempt.objects.in_line().filter(is_time, state=State.QUEUED, cancel_requested=False)
+    return queued.order_by("queued_at", "pk")
 
 
 def free_leases() -> QuerySet[Lease]:
@@ -85,7 +85,7 @@ def _first_at(endpoint: Endpoint, booking: Booking | None) -> Attempt | None:
     startable = waiting().filter(whose).exclude(step__in=paused)
     if graded := startable.for_grade().first():
         return graded
-    behind = Attempt.objects.for_grade().filter(whose, state=State.QUEUED, cancel_requested=False)
+    behind = Attempt.objects.for_grade().in_line().filter(whose, state=State.QUEUED, cancel_requested=False)
     if behind.exclude(step__in=paused).exists():
         return None
     return startable.first()

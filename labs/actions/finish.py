@@ -20,6 +20,7 @@ from labs.actions.change import move, refund, stop
 from labs.actions.claim import Claim, release
 from labs.actions.grade import Graded, close_graded, grade_now, is_open
 from labs.actions.notify import tell_of_run
+from labs.actions.share import hand_over, leaves_a_rider_open
 from labs.actions.storable import storable
 from labs.grading.checks import Check
 from labs.measure.frames import pack_frames
@@ -58,7 +59,9 @@ def finish(claim: Claim, drive: Drive) -> bool:
             log.exception("grading run %s of %s failed", claim.run.number, claim.attempt)
             outcome, reason, detail = Run.Outcome.ERRORED, Reason.GRADER_ERROR, repr(error)
         else:
-            if outcome is Run.Outcome.RECORDED and is_open(_of_round(graded, claim.round)):
+            if outcome is Run.Outcome.RECORDED and (
+                is_open(_of_round(graded, claim.round)) or leaves_a_rider_open(claim.attempt, drive.record)
+            ):
                 outcome = Run.Outcome.INCONCLUSIVE
     try:
         with transaction.atomic():
@@ -136,16 +139,17 @@ def _settle(claim: Claim, outcome: Run.Outcome, reason: Reason, graded: Graded) 
             _accept(claim, graded)
         case Run.Outcome.DISTURBED | Run.Outcome.INCONCLUSIVE:
             _requeue(attempt) if again else _accept(claim, graded)
+            if again and outcome is Run.Outcome.DISTURBED:
+                tell_of_run(Notice.Kind.RETURNED, attempt, Reason.SLOT_DISTURBED)
         case _:
             end_or_repeat(attempt, reason, again=again)
 
-            if again and outcome is Run.Outcome.DISTURBED:
-                tell_of_run(Notice.Kind.RETURNED, attempt, Reason.SLOT_DISTURBED)
 
 def _accept(claim: Claim, graded: Graded) -> None:
     """This run counts for the round: a later round then waits for the student, or the attempt is graded."""
     step = all_steps()[claim.attempt.step]
     Round.objects.filter(pk=claim.round.pk).update(accepted_run=claim.run)
+    hand_over(claim.run, step)
     if claim.round.number < len(step.rounds):
         _wait(claim.attempt, State.OPEN)
     elif not close_graded(claim.attempt, State.RUNNING, step, graded):
@@ -171,16 +175,16 @@ def end_or_repeat(attempt: Attempt, reason: Reason, *, again: bool) -> None:
     """A run that gave nothing to grade: repeated while it may help, then errored and given back."""
     if again and reason in PASSING:
         _requeue(attempt)
+        tell_of_run(Notice.Kind.RETURNED, attempt, reason)
         return
     if not move(attempt, State.RUNNING, State.ERRORED, reason=reason):
         raise _Stale
     refund(attempt)
-        tell_of_run(Notice.Kind.RETURNED, attempt, reason)
+    tell_of_run(Notice.Kind.TROUBLE, attempt, reason)
 
 
 def _requeue(attempt: Attempt) -> None:
     """Back to the head of the queue: `queued_at` stays, and those behind are told (`returned`)."""
-    tell_of_run(Notice.Kind.TROUBLE, attempt, reason)
     _wait(attempt, State.QUEUED, returned=True, not_before=Now() + timedelta(seconds=RETURN_AFTER_S))
 
 

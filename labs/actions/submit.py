@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -25,16 +27,21 @@ from labs.actions.wake import wake_drivers_after_commit
 from labs.logs import bound
 from labs.measure.plan import Plan
 from labs.models import Attempt, AttemptCount, Course, Reason, Round, State
+from labs.pairs import may_still_come
 from labs.rules.clock import written
 from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
-from labs.steps.base import Step
+from labs.steps.base import Step, StepForm
 from labs.text import N_, Json
 
 log = logging.getLogger(__name__)
 
 FREE_REPEATS_AN_HOUR = 3
 DEFAULT_ROOM = 4096
+OTHER_INPUTS = N_(
+    "The inputs on this page have been used meanwhile, by another attempt or by your partner's run, so nothing was "
+    "sent. Below are new ones: look at them, then press Run again."
+)
 
 
 def submit(
@@ -58,13 +65,6 @@ def submit(
     arrived_at = timezone.now()
     if repeated := _repeated(user, submit_key):
         return repeated
-    sheet = sheet_for(user, course, step, practice=practice)
-    if sheet.round is None or sheet.round.key != round_key or sheet.practice is not practice:
-        raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
-    if sheet.waits_for:
-        raise Refused(
-            N_(
-                "This step opens once you have tried: %(steps)s.",
     if course.ends_at is not None and course.has_ended(arrived_at):
         raise Refused(
             N_(
@@ -72,6 +72,14 @@ def submit(
                 time=written(course.ends_at, course.zone),
             )
         )
+    sheet = sheet_for(user, course, step, practice=practice)
+    if sheet.round is None or sheet.round.key != round_key or sheet.practice is not practice:
+        raise Refused(N_("This round is already locked in another window. Nothing was sent twice."))
+    _let_answer(sheet, data)
+    if sheet.waits_for:
+        raise Refused(
+            N_(
+                "This step opens once you have tried: %(steps)s.",
                 steps=", ".join(other.key for other in sheet.waits_for),
             )
         )
@@ -89,11 +97,8 @@ def submit(
         raise InvalidAnswers(form)
     answers = form.answers()
     plan = sheet.round.plan(sheet.challenge, answers, sheet.seen)
-    if plan is not None and (problem := _too_long(plan)):
-        form.add_error(None, problem)
-        raise InvalidAnswers(form)
-    if plan is not None and practice:
-        let_use_machine(sheet)
+    if plan is not None:
+        _let_run(sheet, form, plan)
     try:
         with transaction.atomic():
             attempt = _lock(sheet, submit_key, answers, plan, counts_at, standing)
@@ -138,6 +143,27 @@ def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> tuple[St
     return standing, counts_at
 
 
+def _let_answer(sheet: Sheet, data: Mapping[str, Any]) -> None:
+    """Raises Refused where the page asked something else than is asked now."""
+    if data.get("inputs", sheet.inputs) != sheet.inputs:
+        raise Refused(OTHER_INPUTS)
+
+
+def _let_run(sheet: Sheet, form: StepForm, plan: Plan) -> None:
+    """Raises InvalidAnswers where this plan cannot run, Refused where it may not."""
+    problem = _too_long(plan)
+    if problem is None and sheet.host is not None and not _is_plan_of(sheet.host, plan):
+        problem = _(
+            "Your partner has locked other settings than these, and one run serves you both. Agree on the settings, "
+            "then send again; what you predict stays your own."
+        )
+    if problem is not None:
+        form.add_error(None, problem)
+        raise InvalidAnswers(form)
+    if sheet.practice:
+        let_use_machine(sheet)
+
+
 def _repeated(user: User, submit_key: UUID) -> Attempt | None:
     round_ = Round.objects.select_related("attempt").filter(submit_key=submit_key).first()
     if round_ is None:
@@ -157,13 +183,15 @@ def _lock(
 ) -> Attempt:
     assert sheet.round is not None
     after = State.QUEUED if plan is not None else State.OPEN
+    together = _together(sheet) if plan is not None else {}
     if sheet.attempt is None and sheet.practice:
         attempt = begin_practice(sheet, after)
     elif sheet.attempt is None:
-        attempt = _begin(sheet, after, counts_at, standing.percent)
+        attempt = _begin(sheet, after, counts_at, standing.percent, together)
     else:
         attempt = sheet.attempt
-        if not move(attempt, State.OPEN, after, queued_at=Now(), not_before=None, returned=False):
+        line = {"queued_at": Now(), "not_before": None, "returned": False, **together}
+        if not move(attempt, State.OPEN, after, **line):
             raise Refused(N_("This attempt has ended meanwhile. Reload the page to see how."))
     round_ = Round.objects.create(
         attempt=attempt,
@@ -182,7 +210,36 @@ def _lock(
     return attempt
 
 
-def _begin(sheet: Sheet, state: State, counts_at: datetime, late_percent: int) -> Attempt:
+def _together(sheet: Sheet) -> Json:
+    """What a round of a pair does in the queue: it joins the partner's, or waits a while for the partner's answers.
+
+    Nobody hangs: the time is up by itself, and then whoever waited runs alone. Raises Refused where the partner's run
+    began in this moment.
+    """
+    if sheet.pair is None or sheet.partner is None:
+        return {}
+    if sheet.host is not None:
+        # The guard stands in the UPDATE: a run that has begun takes nobody in any more.
+        waits = Attempt.objects.filter(
+            pk=sheet.host.pk, state=State.QUEUED, partner_until__isnull=False, cancel_requested=False
+        )
+        if not waits.update(partner_until=None, queued_at=Now(), version=F("version") + 1):
+            raise Refused(OTHER_INPUTS)
+        return {"rides_on": sheet.host, "partner_until": None}
+    if not may_still_come(sheet.pair, sheet.partner, sheet.step.key, sheet.pair_number, sheet.round_number):
+        return {}
+    until = timezone.now() + timedelta(seconds=settings.LABHUB_PARTNER_S)
+    return {"partner_until": until, "queued_at": until}
+
+
+def _is_plan_of(host: Attempt, plan: Plan) -> bool:
+    theirs = host.rounds.order_by("-number").values_list("plan", flat=True)[0]
+    return bool(json.loads(json.dumps(plan.to_json())) == theirs)
+
+
+def _begin(
+    sheet: Sheet, state: State, counts_at: datetime, late_percent: int, together: Mapping[str, Any]
+) -> Attempt:
     """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
     free = (
         Attempt.objects.for_grade()
@@ -225,8 +282,10 @@ def _begin(sheet: Sheet, state: State, counts_at: datetime, late_percent: int) -
         state=state,
         submitted_at=counts_at,
         late_percent=late_percent,
-        queued_at=now,
+        pair=sheet.pair,
+        pair_number=sheet.pair_number,
         changed_at=now,
+        **{"queued_at": now, **together},
     )
 
 

@@ -24,6 +24,7 @@ from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
 from labs.actions.regrade.build import overdue, stalled
 from labs.actions.retention import Retention
+from labs.actions.share import hand_over
 from labs.actions.view_as import end as end_viewing
 from labs.actions.view_as import overdue as viewings_overdue
 from labs.actions.wake import wake
@@ -61,9 +62,18 @@ def sweep_once() -> None:
     _each(viewings_overdue(), end_viewing)
     _each(
         Attempt.objects.filter(
-            state=State.QUEUED, step__in=closed_steps(), changed_at__lt=_before(settings.LABHUB_PAUSED_S)
+            state=State.QUEUED,
+            step__in=closed_steps(),
+            changed_at__lt=_before(settings.LABHUB_PAUSED_S),
+            rides_on=None,
         ),
         end_paused,
+    )
+    _each(
+        Attempt.objects.filter(rides_on__isnull=False, state=State.QUEUED).exclude(
+            rides_on__state__in=[State.QUEUED, State.RUNNING]
+        ),
+        end_ride,
     )
     _do(_retention.step)
     _send_wake_ups()
@@ -169,6 +179,7 @@ def end_paused(attempt: Attempt) -> None:
         return
     with transaction.atomic():
         Round.objects.filter(pk=round_.pk, accepted_run=None).update(accepted_run=run)
+        hand_over(run, step)
         if round_.number < len(step.rounds):
             ended = move(attempt, State.QUEUED, State.OPEN)
         else:
@@ -177,13 +188,20 @@ def end_paused(attempt: Attempt) -> None:
             transaction.set_rollback(True)
 
 
+def end_ride(attempt: Attempt) -> None:
+    """What it rode on is over, and nothing came of it: it runs by itself."""
+    Attempt.objects.filter(pk=attempt.pk, rides_on=attempt.rides_on_id).update(
+        rides_on=None, version=F("version") + 1
+    )
+
+
 def _give_up(attempt: Attempt, after: State, reason: Reason) -> None:
     """From where the attempt was found, at no cost."""
     with transaction.atomic():
         if move(attempt, State(attempt.state), after, reason=reason):
             refund(attempt)
+            tell_of_run(Notice.Kind.TROUBLE, attempt, reason)
 
 
 def _before(seconds: float) -> CombinedExpression:
     return Now() - timedelta(seconds=seconds)
-            tell_of_run(Notice.Kind.TROUBLE, attempt, reason)

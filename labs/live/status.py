@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Subquery
+from django.utils import timezone
 
 from labs.actions.openings import Openings, openings
 from labs.actions.pauses import closed_steps
@@ -16,7 +17,7 @@ from labs.actions.speed import ms_per_token
 from labs.live.waiting import Pace, guessed_pace, measured_pace, waits_s
 from labs.measure.plan import Plan
 from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
-from labs.rules.clock import written
+from labs.rules.clock import local_of, written
 
 LAST_RUNS = 40
 
@@ -26,7 +27,11 @@ class Status:
     """`place` counts from 1 and is None unless queued; practice has a line of its own, behind all graded attempts, and
     its wait is what it is while no other of those comes. The wait is None when not queued, or when no endpoint is up
     and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first. `why`: what keeps it
-    waiting where no server takes it now (labs.actions.openings.Why), until `why_until` in the course's zone."""
+    waiting where no server takes it now (labs.actions.openings.Why), until `why_until` in the course's zone.
+
+    `partner`: 'awaited' while it waits for a partner's answers until `partner_until`, 'shared' while the partner's run
+    is its own; it has no place then.
+    """
 
     state: State
     version: int
@@ -43,6 +48,8 @@ class Status:
     why: str = ""
     why_note: str = ""
     why_until: str = ""
+    partner: str = ""
+    partner_until: str = ""
 
     @property
     def is_terminal(self) -> bool:
@@ -84,8 +91,20 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
             why=str(shut.why) if shut else "",
             why_note=shut.note if shut else "",
             why_until=written(shut.until, row.course.zone) if shut and shut.until else "",
+            **_partner(row),
         )
     return found
+
+
+def _partner(row: Attempt) -> dict[str, str]:
+    if row.state != State.QUEUED or row.pair_id is None:
+        return {}
+    if row.rides_on_id is not None:
+        return {"partner": "shared"}
+    if row.partner_until is None or row.partner_until <= timezone.now():
+        return {}
+    until = local_of(row.partner_until, row.course.zone)
+    return {"partner": "awaited", "partner_until": f"{until:%H:%M:%S}"}
 
 
 Places = dict[UUID, tuple[int, int | None, int | None]]
@@ -108,7 +127,8 @@ def _places(servers: Openings) -> Places:
     queue: who may use none of my servers is not before me."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
-        Attempt.objects.filter(state__in=[State.QUEUED, State.RUNNING])
+        Attempt.objects.in_line()
+        .filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
         .order_by("practice", F("queued_at").asc(nulls_last=True), "pk")
         .values_list("pk", "state", "submit_key", "step", "practice", "course_id")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.utils import timezone
-
+from labs.actions.openings import openings
 from labs.live.waiting import ENOUGH_RUNS, MARGIN, OVERHEAD_MS, SLOW
 from labs.measure.hour import StepTime
 from labs.measure.stats import median, quantile
-from labs.models import Booking, Course, Endpoint, Run, State
+from labs.models import Course, Run, State
 from labs.steps import all_steps
 from labs.steps.base import Step
 
@@ -40,7 +39,7 @@ def _time(step: Step, took_ms: list[float]) -> StepTime:
 def _measured_ms() -> dict[str, list[float]]:
     """Of the newest graded attempts, all their runs together: what was repeated took its time as well."""
     rows = list(
-        Run.objects.filter(attempt__state=State.GRADED, ended_at__isnull=False)
+        Run.objects.filter(attempt__state=State.GRADED, ended_at__isnull=False, copy_of=None)
         .order_by("-pk")
         .values_list("attempt_id", "attempt__step", "started_at", "ended_at")[:LAST_RUNS]
     )
@@ -56,7 +55,4 @@ def _measured_ms() -> dict[str, list[float]]:
 
 def open_to(course: Course) -> int:
     """How many endpoints answer now that no other course has booked."""
-    booked = Booking.objects.at(timezone.now()).exclude(course=course)
-    return (
-        Endpoint.objects.filter(state=Endpoint.State.UP).exclude(pk__in=booked.values("endpoint_id")).count()
-    )
+    return len(openings().up_for(course.pk))

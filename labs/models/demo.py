@@ -11,7 +11,7 @@ from labs.models.course import Course
 
 
 class DemoRun(models.Model):
-    """Shown at its step's page from `shown_at` until `withdrawn_at`. `note`: what to look at. Of a step one at a time."""
+    """Shown at its step's page until it is withdrawn; of a step one at a time. `note`: what to look at."""
 
     course = models.ForeignKey(Course, models.CASCADE, related_name="demo_runs")
     step = models.SlugField()

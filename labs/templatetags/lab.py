@@ -88,6 +88,12 @@ def why_waits(status: Status | None) -> str:
 
 
 @register.filter
+def clock(value: datetime, zone: str = "UTC") -> str:
+    """A moment of today in the course's zone, to the second: '14:03:20'."""
+    return f"{value.astimezone(ZoneInfo(zone)):%H:%M:%S}"
+
+
+@register.filter
 def when(value: datetime | None, zone: str = "UTC") -> SafeString:
     """A moment in the course's zone, with the zone's name: '2026-11-30 23:59 KST'."""
     if value is None:

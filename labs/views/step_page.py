@@ -148,7 +148,12 @@ def _form(sheet: Sheet, shown: ShownAttempt | None, due: ShownTerms) -> StepForm
         and (before := shown.seen.get(sheet.round.key)) is not None
     ):
         # An uncharged repeat has the same inputs, so what was typed still fits them. Practice never has.
-        has_new_inputs = shown.attempt.charged or shown.attempt.practice or sheet.practice
+        has_new_inputs = (
+            shown.attempt.charged
+            or shown.attempt.practice
+            or sheet.practice
+            or sheet.is_of_others(shown.attempt)
+        )
         kept = sheet.round.keeps if has_new_inputs else before.answers.keys()
         form.initial = {name: before.answers[name] for name in kept}
     return form

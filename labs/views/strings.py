@@ -41,6 +41,12 @@ def _states() -> dict[str, str]:
         "state.practice_unknown": _(
             "In the practice line, behind all graded attempts. You may leave this page."
         ),
+        "state.partner_awaited": _(
+            "Locked. It waits for your partner's answers until %(time)s; then it runs without them."
+        ),
+        "state.partner_shared": _(
+            "Locked. Your partner's run is measured for you both; your result appears here when it has ended."
+        ),
         "state.returned": _(
             "Your run was interrupted and is back at the head of the queue. No attempt was used."
         ),

@@ -51,6 +51,8 @@ export class StatusLine {
 
   queued() {
     const { place, wait_low_s: low, wait_high_s: high, returned, practice } = this.now;
+    const { partner, partner_until: time } = this.now;
+    if (partner) return say(`state.partner_${partner}`, { time });
     let where = say("state.queued_noplace");
     if (place) where = high == null ? say("state.queued_unknown", { place }) : say("state.queued", { place, low, high });
     if (practice) where = place && high != null ? say("state.practice", { place, low, high }) : say("state.practice_unknown");

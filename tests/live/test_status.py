@@ -166,6 +166,8 @@ def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endp
         "why": "",
         "why_note": "",
         "why_until": "",
+        "partner": "",
+        "partner_until": "",
         "cancel_requested": True,
         "round": 1,
         "run": 2,

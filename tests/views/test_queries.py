@@ -16,9 +16,9 @@ from tests.views.rows import STEP, attempt_in
 HOME = 9
 # Session, user, notices, course, right; live attempt, count, past attempts, checks, rounds with runs and recordings
 # (twice: as the graders read them, and as the page lists them), grades, attempt states; rules, extensions, what I
-# teach; the run that the class is shown; an endpoint for each prompt that the form wants as tokens;
+# teach; the run that the class is shown, a partner; an endpoint for each prompt that the form wants as tokens;
 # what has been booked.
-STEP_PAGE = 27
+STEP_PAGE = 28
 
 
 def test_home(
