@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "labhub_voice.settings")
-http = get_asgi_application()  # before anything that needs the app registry
+django.setup(set_prefix=False)  # before anything that needs the app registry
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
+from labhub_voice.pages import PagesHandler  # noqa: E402
 from labs.live.boards import draw_with  # noqa: E402
 from labs.live.origin import SameOrigin  # noqa: E402
 from labs.live.routing import websocket_urlpatterns  # noqa: E402
@@ -25,7 +26,7 @@ Reporter("web").start()
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": PagesHandler(),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

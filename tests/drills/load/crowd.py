@@ -23,7 +23,7 @@ from tests.system.cluster import Cluster
 
 LOOK_S, TICK_S = 10.0, 0.05
 DRAIN_LIMIT_S = 600.0
-CONNECTIONS = 300
+LONGEST_RAMP_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class Plan:
     seed: int
     restarts: Sequence[str] | None = None
 
+    @property
+    def ramp_s(self) -> float:
+        """Within this time everybody has come: a class is not there in one second."""
+        return min(LONGEST_RAMP_S, self.seconds / 3)
+
 
 async def hold(
     cluster: Cluster, plan: Plan, persons: Sequence[people.Person], pool: ProcessPoolExecutor
@@ -48,7 +53,8 @@ async def hold(
 
     tally, rng = Tally(), random.Random(plan.seed)
     answers_cpu_s = await ask(people.cpu_s)
-    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    # Every browser has connections of its own.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=len(persons))
     url = cluster.url
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as http:
         students = [
@@ -67,7 +73,7 @@ async def hold(
             began = time.monotonic()
             beside = [loop.create_task(_look(watch)), loop.create_task(_tick(tally))]
             lives = [
-                loop.create_task(student.live(rng.uniform(0, min(_ramp_s(plan, one), plan.seconds / 3))))
+                loop.create_task(student.live(rng.uniform(0, plan.ramp_s)))
                 for student, one in zip(students, persons, strict=True)
             ]
             restarts, failures = await _go_on(cluster, plan, began)
@@ -97,11 +103,6 @@ async def hold(
         drained_s=drained_s,
         failures=failures,
     )
-
-
-def _ramp_s(plan: Plan, person: people.Person) -> float:
-    """Log-ins are a third of a second of a core each: spread over a minute. The others come within half of one."""
-    return 60.0 if person.password else 30.0
 
 
 async def _go_on(cluster: Cluster, plan: Plan, began: float) -> tuple[list[Restart], list[str]]:
