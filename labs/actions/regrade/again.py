@@ -64,6 +64,8 @@ def with_recordings(attempts: QuerySet[Attempt]) -> QuerySet[Attempt]:
 
 def grade_again(attempt: Attempt, step: Step, limits: Limits) -> Again:
     """`attempt` comes from `with_recordings`."""
+    if not attempt.rounds.all():  # erased with the rest of the student's words
+        return Again([], Kept.NOTHING_RECORDED)
     try:
         try:
             checks = step.grade(_seen(attempt, lambda stored: ABSENT), limits)
