@@ -23,6 +23,7 @@ from labs.models.notice import Notice, Viewing
 from labs.models.pair import Pair, PairMember
 from labs.models.regrade import RegradeRow, RegradeSet, StepLimits
 from labs.models.rule import Extension, StepRule
+from labs.models.school import SchoolLink
 
 __all__ = [
     "AUTOMATIC",
@@ -56,6 +57,7 @@ __all__ = [
     "Role",
     "Round",
     "Run",
+    "SchoolLink",
     "State",
     "StepLimits",
     "StepRule",
