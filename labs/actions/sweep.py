@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from labs.actions.canaries import due as canaries_due
 from labs.actions.change import move, refund
 from labs.actions.claim import waiting
+from labs.actions.erase.apply import Erasing
 from labs.actions.finish import MOST_RUNS, end_cancelled, end_or_repeat, runs_so_far
 from labs.actions.grade import close_graded, grade_now
 from labs.actions.notify import tell_of_run
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 
 Row = TypeVar("Row", bound=Model)
 _retention = Retention()
+_erasing = Erasing()
 
 
 def sweep_once() -> None:
@@ -76,6 +78,7 @@ def sweep_once() -> None:
         end_ride,
     )
     _do(_retention.step)
+    _do(_erasing.step)
     _send_wake_ups()
     SWEEP_AT.set_to_current_time()
 
