@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from labs.actions.audit import record
 from labs.actions.errors import Refused
+from labs.models import SchoolLink
 from labs.models.audit import Verb
 from labs.text import N_
 
@@ -39,24 +40,22 @@ class Claims:
 
 def account_of(key: str, claims: Claims) -> User:
     """`key` names the issuer. Links the account at the first time. Raises Refused."""
-    from allauth.socialaccount.models import SocialAccount  # loaded only where the school's login is on
-
-    links = SocialAccount.objects.filter(provider=key)
-    linked = links.filter(uid=claims.subject).select_related("user").first()
+    links = SchoolLink.objects.filter(key=key)
+    linked = links.filter(subject=claims.subject).select_related("user").first()
     if linked is not None:
-        user: User = linked.user
-        _let_in(user)
-        return user
+        _let_in(linked.user)
+        return linked.user
     user = _by_address(claims)
     _let_in(user)
-    with transaction.atomic():
-        _link, is_new = links.get_or_create(
-            provider=key, uid=claims.subject, defaults={"user": user, "extra_data": {}}
-        )
-        if links.filter(user=user).count() > 1:
-            raise Refused(LINKED)  # and the link is rolled back
-        if is_new:
+    try:
+        with transaction.atomic():
+            SchoolLink.objects.create(user=user, key=key, subject=claims.subject)
             record(Verb.SCHOOL_LINKED, user, whom=user)
+    except IntegrityError as error:
+        if not links.filter(
+            user=user, subject=claims.subject
+        ).exists():  # else the same person, twice at once
+            raise Refused(LINKED) from error
     return user
 
 

@@ -1,7 +1,7 @@
 """To the school's login and back, by django-allauth. This file is imported only where that login is on.
 
 Of allauth only the protocol is used: discovery, state, PKCE and the exchange of the code. None of its pages has an
-address here, no account is made, and nothing that the request names goes into what is sent to the school.
+address here, nothing is written to its tables, and nothing that the request names goes into what is sent to the school.
 """
 
 from __future__ import annotations

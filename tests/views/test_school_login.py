@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
@@ -17,7 +16,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from labhub_voice.school import School as Wanted
-from labs.models import AuditRow, Course, Enrolment, Role
+from labs.models import AuditRow, Course, Enrolment, Role, SchoolLink
 from labs.models.audit import Verb
 from tests.views.fake_school import CLIENT_ID, SECRET, School, running
 
@@ -100,7 +99,7 @@ def test_what_is_not_verified_or_not_known_opens_nothing_and_makes_nothing(
     assert answer["Location"] == reverse("login")
     assert "_auth_user_id" not in client.session
     assert 'role="status"' in said(client)
-    assert not SocialAccount.objects.exists() and User.objects.count() == 1
+    assert not SchoolLink.objects.exists() and User.objects.count() == 1
 
 
 def test_two_accounts_with_one_address_a_closed_one_and_an_admins_stay_shut(
@@ -116,7 +115,7 @@ def test_two_accounts_with_one_address_a_closed_one_and_an_admins_stay_shut(
     User.objects.filter(pk=kim.pk).update(is_staff=False, is_active=False)
     go(client)
     assert "Your account here is closed" in said(client)
-    assert "_auth_user_id" not in client.session and not SocialAccount.objects.exists()
+    assert "_auth_user_id" not in client.session and not SchoolLink.objects.exists()
 
 
 def test_an_address_that_changed_hands_does_not_open_the_old_account(
@@ -127,7 +126,7 @@ def test_an_address_that_changed_hands_does_not_open_the_old_account(
     newcomer = Client()
     go(newcomer)
     assert "_auth_user_id" not in newcomer.session
-    assert SocialAccount.objects.get().uid == "s-1"
+    assert SchoolLink.objects.get().subject == "s-1"
 
 
 @pytest.mark.parametrize(
