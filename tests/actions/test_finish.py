@@ -81,7 +81,9 @@ def test_the_best_attempt_counts(kim: User, post: Submit) -> None:
     assert Grade.objects.get().event.points == 10
 
 
-def test_the_same_result_twice_changes_nothing(kim: User, post: Submit) -> None:
+def test_the_same_result_twice_changes_nothing(
+    kim: User, post: Submit, caplog: pytest.LogCaptureFixture
+) -> None:
     attempt = post(kim)
     held = claim()
     assert finish(held, drive())
@@ -89,6 +91,7 @@ def test_the_same_result_twice_changes_nothing(kim: User, post: Submit) -> None:
     assert not finish(held, drive(text="wrong"))
     assert fresh(attempt).version == before
     assert StoredRecording.objects.count() == 1
+    assert "late result of run 1 of" in caplog.text
 
 
 def test_a_late_result_with_an_old_token_changes_nothing(kim: User, post: Submit) -> None:
