@@ -29,7 +29,9 @@ from labs.models import (
     Grade,
     GradeEvent,
     Notice,
+    PairMember,
     Run,
+    SchoolLink,
     StoredRecording,
     Viewing,
 )
@@ -67,6 +69,7 @@ class OwnData:
             "grades": self._grades(),
             "extensions": self._extensions(),
             "boards": self._boards(),
+            "pairs": self._pairs(),
             "notices": self._notices(),
             "viewings": self._viewings(),
             "changes": self._changes(),
@@ -91,7 +94,11 @@ class OwnData:
     def _account(self) -> Json:
         user = self.user
         names = ("username", "first_name", "last_name", "email", "date_joined", "last_login", "is_active")
-        return {name: getattr(user, name) for name in names}
+        linked = self._own(SchoolLink.objects.order_by("pk"))
+        return {
+            **{name: getattr(user, name) for name in names},
+            "school_logins": [{"subject": one.subject, "since": one.made_at} for one in linked],
+        }
 
     def _courses(self) -> Iterator[Sequence[Cell]]:
         names = {name.course_id: name for name in self._own(BoardName.objects)}
@@ -171,6 +178,14 @@ class OwnData:
             if not self._hides(row.attempt):
                 detail = json.dumps(row.detail, ensure_ascii=False)
                 yield row.course.slug, row.board, row.value, detail, str(row.attempt_id), _at(row.created_at)
+
+    def _pairs(self) -> Iterator[Sequence[Cell]]:
+        yield "course", "partner", "began_at", "ended_at"
+        parts = self._own(PairMember.objects.select_related("course", "pair").order_by("pk"))
+        for part in parts.prefetch_related("pair__members__user"):
+            others = [one.user for one in part.pair.members.all() if one.user_id != self.user.pk]
+            partner = ", ".join(_login(one) for one in others)
+            yield part.course.slug, partner, _at(part.pair.began_at), _at(part.ended_at)
 
     def _notices(self) -> Iterator[Sequence[Cell]]:
         """Without what they say of points: that stands in the grades, where it may be known."""

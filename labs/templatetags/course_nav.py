@@ -20,7 +20,7 @@ SECTIONS: Mapping[str, tuple[Text, frozenset[str]]] = {
     "class-hour": (N_("The class hour"), frozenset()),
     "gradebook": (N_("Gradebook"), frozenset({"attempt"})),
     "boards": (N_("Boards"), frozenset({"board"})),
-    "people": (N_("People"), frozenset({"roster", "join-code", "login-links"})),
+    "people": (N_("People"), frozenset({"roster", "join-code", "login-links", "pairs"})),
     "rules": (N_("Rules"), frozenset({"rule-step"})),
     "extensions": (N_("Extensions"), frozenset()),
     "regrades": (N_("Limits and regrades"), frozenset({"regrade", "regrade-step", "rerun"})),

@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from labs.actions.override import override
+from labs.actions.pairs import make
 from labs.actions.rules import Given, extend
 from labs.models import (
     Attempt,
@@ -32,6 +33,7 @@ from labs.models import (
     Notice,
     Round,
     Run,
+    SchoolLink,
     State,
     StepRule,
     Viewing,
@@ -59,6 +61,18 @@ def fetched(client: Client) -> dict[str, bytes]:
 
 def table(files: dict[str, bytes], name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(files[f"{name}.csv"].decode("utf-8-sig"))))
+
+
+def test_with_whom_one_measured_and_what_the_school_calls_one(
+    course: Course, owner: User, member: User, at_owner: Client
+) -> None:
+    mate = User.objects.create_user("mate")
+    Enrolment.objects.create(user=mate, course=course)
+    make(course, member, owner, mate)
+    SchoolLink.objects.create(user=owner, key="school-1", subject="s-1")
+    files = fetched(at_owner)
+    assert [row["partner"] for row in table(files, "pairs")] == ["mate"]
+    assert json.loads(files["account.json"])["school_logins"][0]["subject"] == "s-1"
 
 
 def test_all_of_it(course: Course, owner: User, member: User, attempt: Attempt, at_owner: Client) -> None:
