@@ -8,11 +8,18 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from labs.actions.board import enter
 from labs.boards import BOARDS, code_name
+from labs.live.boards import View, _message, draw_with
+from labs.measure.recording import RunRecord, ServerFacts
 from labs.models import Attempt, BoardEntry, BoardName, Course, Enrolment, State
+from labs.steps.base import Score
+from labs.views.boards import draw
 from tests.views.rows import attempt_in
 
-PAGE = 12  # session, user, notices, course, right; own name, state, who takes part, entries, names; staff: users
+PAGE = (
+    12  # session, user, notices, course, right; own name, state, who takes part, entries, names; staff: users
+)
 
 
 @pytest.fixture
@@ -112,6 +119,22 @@ def test_queries_do_not_grow(
         stand(attempt_in(State.GRADED, user, course, step_key="voice-turn"), value=900.0 + number)
     with django_assert_num_queries(PAGE):
         at_member.get(url(course))
+
+
+@pytest.mark.parametrize("more", [1, 6])
+def test_what_sockets_are_pushed_asks_no_more_with_every_attempt(
+    more: int, owner: User, course: Course, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    draw_with(draw)
+    server = RunRecord({}, ServerFacts(build="b"))
+    for number in range(more):
+        attempt = attempt_in(State.GRADED, owner, course, step_key="voice-turn")
+        enter(attempt, [Score("voice", 900.0 - number, {}, server)])
+    # Version and course; state, who takes part, entries, what is held, names.
+    with django_assert_num_queries(7):
+        found = _message(View(course.pk, "voice", "class", "en"))
+    assert found is not None
+    assert f"{901.0 - more}".encode() in found[1].payload
 
 
 def test_a_graded_attempt_stands_on_the_board(owner: User, course: Course) -> None:
