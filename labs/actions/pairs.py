@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from labs.actions.audit import record_all
 from labs.actions.errors import NotFound, Refused
+from labs.actions.storable import storable
 from labs.actions.wake import wake_drivers_after_commit
 from labs.models import Attempt, Course, Enrolment, Pair, PairMember, Role, State
 from labs.models.audit import Verb
@@ -26,6 +27,7 @@ INVITED_AN_HOUR = 10
 
 def invite(course: Course, by: User, written: str) -> Pair:
     """A student asks another, named by login or student number exactly. Raises Refused."""
+    written = storable(written.strip())
     if partnership_of(by, course) is not None:
         raise Refused(TAKEN)
     recent = Pair.objects.filter(course=course, by=by, made_at__gt=timezone.now() - timedelta(hours=1))

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from labs.models import Attempt, Course, Endpoint, Enrolment, State
+from labs.models import Attempt, Course, DemoRun, Endpoint, Enrolment, State
 from labs.models.regrade import RegradeSet
 from tests.views.rows import STEP, attempt_in
 
@@ -54,6 +54,8 @@ def everyone(owner: User, member: User, outsider: User, course: Course) -> dict[
 @pytest.fixture
 def address_parts(owner: User, member: User, course: Course) -> dict[str, object]:
     """What stands in an address, of things that are there."""
+    attempt = attempt_in(State.GRADED, owner, course)
+    DemoRun.objects.create(course=course, step=STEP, run=attempt.runs.get(number=1))
     return {
         "course_slug": course.slug,
         "step_key": STEP,
@@ -61,7 +63,8 @@ def address_parts(owner: User, member: User, course: Course) -> dict[str, object
         "name": "nothing.txt",
         "uidb64": "x",
         "token": "y",
-        "attempt_id": attempt_in(State.GRADED, owner, course).pk,
+        "attempt_id": attempt.pk,
+        "number": 1,
         "run": 1,
         "endpoint_id": Endpoint.objects.create(name="there", base_url="http://127.0.0.1:9").pk,
         "regrade_id": RegradeSet.objects.create(

@@ -11,6 +11,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 LEVELS = ("anyone", "person", "student", "owner", "instructor", "admin")
 ROUTES = {
     "login": "anyone",
+    "school-login": "anyone",
+    "school-login-back": "anyone",
     "logout": "anyone",
     "set_language": "anyone",
     "set-password": "anyone",
@@ -31,13 +33,21 @@ ROUTES = {
     "board-fragment": "student",
     "board-csv": "student",
     "board-xlsx": "student",
+    "demo": "student",
+    "demo-replay": "student",
+    "demo-frames": "student",
+    "pair": "student",
     "attempt": "owner",
     "attempt-cancel": "owner",
     "attempt-panel": "owner",
     "attempt-events": "owner",
     "attempt-frames": "owner",
     "attempt-replay": "owner",
+    "pair-go-alone": "owner",
     "attempt-points": "instructor",
+    "demo-show": "instructor",
+    "demo-withdraw": "instructor",
+    "pairs": "instructor",
     "board-freeze": "instructor",
     "board-projector": "instructor",
     "class-now": "instructor",
@@ -93,7 +103,7 @@ def address(name: str, values: dict[str, object]) -> str:
     wanted = ALL[name]
     missing = [parameter for parameter in wanted if parameter not in values]
     assert not missing, f"say in `address_parts` what {missing} of {name} may be"
-    if name in {"attempt-frames", "attempt-replay"}:
+    if name in {"attempt-frames", "attempt-replay", "demo-frames", "demo-replay"}:
         values = values | {"key": "cold"}
     if name in {"rerun", "rerun-one"}:
         values = values | {"step_key": "read-sse"}

@@ -76,6 +76,7 @@ def test_any_address(
         "step_key": slug,
         "key": slug,
         "name": st.from_regex(r"[^/\n]{1,40}", fullmatch=True),
+        "number": st.sampled_from([0, 2**31, 2**63, 10**30]),
         "run": st.sampled_from([0, 1, 2**31, 2**63, 10**30]),
     }
     wrong = {
