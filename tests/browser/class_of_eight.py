@@ -134,9 +134,11 @@ class Pupil:
             checks = self.verdicts.get(step, {})
             if not checks:
                 found.append(f"{self.seat.login} has no verdict in {step}")
-            for key, verdict in checks.items():
-                if verdict != "inconclusive" and (verdict == "fail") != (key == slip):
-                    found.append(f"{self.seat.login} {step} {key}: {verdict}")
+            found += [
+                f"{self.seat.login} {step} {key}: {verdict}"
+                for key, verdict in checks.items()
+                if (slip is None and verdict == "fail") or (key == slip and verdict == "pass")
+            ]
         return found
 
     def own_points(self) -> list[str]:

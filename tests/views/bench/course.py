@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import platform
 import sys
@@ -125,7 +126,8 @@ def asks(made: Any) -> dict[str, Callable[[], bytes]]:
 
     from labs.boards import BOARDS
     from labs.live.boards import View, _message, draw_with
-    from labs.models import Enrolment, Role
+    from labs.live.status import statuses
+    from labs.models import Attempt, Enrolment, Role, State
     from labs.steps import all_steps
     from labs.views.boards import draw
 
@@ -163,8 +165,14 @@ def asks(made: Any) -> dict[str, Callable[[], bytes]]:
 
         return ask
 
+    waiting = list(Attempt.objects.filter(state=State.QUEUED).values_list("pk", flat=True))
+
+    def places() -> bytes:
+        return json.dumps([status.message() for status in statuses(waiting).values()]).encode()
+
     slug = course.slug
     found = {
+        "states of all who wait, every 2 s": places,
         "gradebook": page(staff, "gradebook", slug),
         "gradebook by total": page(staff, "gradebook", slug, query="?sort=-total"),
         "gradebook, CSV": page(staff, "gradebook-csv", slug),
