@@ -181,7 +181,9 @@ class ExtensionForm(forms.Form):
         students = Enrolment.objects.active().filter(course=course, role=Role.STUDENT)
         people = User.objects.filter(pk__in=students.values("user"))
         self.fields["student"] = StudentField(
-            people.order_by("last_name", "first_name", "username"), label=_("Student")
+            people.order_by("last_name", "first_name", "username"),
+            label=_("Student"),
+            empty_label=_("Choose a student"),
         )
         steps = [(step.key, say(step.title)) for step in all_steps().values()]
         self.fields["step"] = forms.ChoiceField(

@@ -18,7 +18,8 @@ NBSP = "\u00a0"
 NONE = "–"
 # A figure and its unit, or its counting word in Korean: never broken apart, and in groups of three digits.
 _FIGURE = re.compile(
-    r"(?<![\w.,:/])(?<![0-9]-)([0-9]{1,12})(\.[0-9]+)?(?: (?=(?:ms|s|MiB|GiB)(?![A-Za-z]))|(?= tokens?\b| 토큰|개))"
+    r"(?<![\w.,:/])(?<![0-9]-)([0-9]{1,12})(\.[0-9]+)?"
+    r"(?: (?=(?:ms|s|MiB|GiB)(?![A-Za-z]))|(?= (?:tokens?|more)\b| 토큰|개))"
 )
 
 STATES: Mapping[str, Text] = {
