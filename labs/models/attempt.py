@@ -81,7 +81,9 @@ class Attempt(models.Model):
     pair = models.ForeignKey("Pair", models.SET_NULL, null=True, blank=True, related_name="attempts")
     pair_number = models.PositiveSmallIntegerField(default=0)
     partner_until = models.DateTimeField(null=True, blank=True)
-    rides_on = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="riders")
+    rides_on = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="riders", db_index=False
+    )
     charged = models.BooleanField(default=True)
     returned = models.BooleanField(default=False)
     cancel_requested = models.BooleanField(default=False)
@@ -111,6 +113,8 @@ class Attempt(models.Model):
             models.Index(fields=["user", "course", "step", "-created_at"]),
             # A course's live and ended attempts beside all its graded ones: class now and the gradebook.
             models.Index(fields=["course", "state", "finished_at"]),
+            # Of riders alone: in a whole one SQLite looks for all who ride on nothing, which is nearly everybody.
+            models.Index(fields=["rides_on"], condition=Q(rides_on__isnull=False), name="attempts_that_ride"),
         ]
 
     def __str__(self) -> str:
