@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -244,3 +245,11 @@ def test_who_waits_is_told_why(
     Endpoint.objects.update(**{"canaries": GREEN} | fields)
     status = statuses([queue[0].pk])[queue[0].pk]
     assert (status.why, status.why_note) == (why, note)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="Postgres chooses by how many rows there are")
+@pytest.mark.django_db
+def test_the_queue_is_found_by_its_state_and_not_among_all_attempts() -> None:
+    """It is asked for every two seconds, and by every worker that looks for work."""
+    plan = Attempt.objects.in_line().filter(state__in=[State.QUEUED, State.RUNNING]).explain()
+    assert "(state=?)" in plan, plan
