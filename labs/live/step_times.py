@@ -37,9 +37,11 @@ def _time(step: Step, took_ms: list[float]) -> StepTime:
 
 
 def _measured_ms() -> dict[str, list[float]]:
-    """Of the newest graded attempts, all their runs together: what was repeated took its time as well."""
+    """Of the newest graded attempts, all their runs together: what was repeated took its time as well. Not of practice,
+    which may have ended half-way."""
+    whole = {"attempt__state": State.GRADED, "attempt__practice": False}
     rows = list(
-        Run.objects.filter(attempt__state=State.GRADED, ended_at__isnull=False, copy_of=None)
+        Run.objects.filter(**whole, ended_at__isnull=False, copy_of=None)
         .order_by("-pk")
         .values_list("attempt_id", "attempt__step", "started_at", "ended_at")[:LAST_RUNS]
     )

@@ -11,7 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from labs.live.step_times import step_times
+from labs.live.waiting import ENOUGH_RUNS
 from labs.models import Attempt, AttemptCount, AuditRow, Course, Run, State, StepRule
+from labs.reruns import stored_answers
+from labs.steps import all_steps
 from tests.views.rows import STEP, attempt_in
 
 TAG = "practice, does not count"
@@ -169,6 +173,18 @@ def test_the_pages_of_the_class_know_nothing_of_it(
         assert not [pk for pk in practice if pk in said], name
     regrades = at_member.get(reverse("regrades", args=[course.slug]))
     assert {line.attempts for line in regrades.context["lines"]} == {0}
+
+
+def test_the_class_hour_and_a_re_run_know_nothing_of_it(owner: User, course: Course) -> None:
+    for _ in range(ENOUGH_RUNS):
+        practised(owner, course)
+    assert step_times()[STEP].runs == 0
+    attempt = practised(owner, course, step_key="read-sse")
+    step = all_steps()["read-sse"]
+    assert stored_answers(course, step) == []
+    Attempt.objects.update(practice=False)  # the same rows, had they counted
+    assert step_times()[STEP].runs == ENOUGH_RUNS
+    assert [answer.attempt for answer in stored_answers(course, step)] == [attempt]
 
 
 def test_the_instructor_sets_the_quota_on_the_rules_page(
