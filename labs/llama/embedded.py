@@ -10,6 +10,7 @@ from pathlib import Path
 from labs.llama import machine
 from labs.llama.errors import LlamaError
 from labs.llama.flags import CannotStart, Flags, from_arguments, parser, wheel
+from labs.llama.openmp import find_openmp
 
 _PR_SET_PDEATHSIG = 1
 # llama-server computes on every core it finds. One step below the processes that read from it, so that a token that
@@ -19,6 +20,8 @@ NICENESS = 10
 
 def main(argv: list[str] | None = None) -> int:
     got = parser().parse_args(argv)
+    if not os.environ.get("LABHUB_LLAMA_BINARY"):
+        find_openmp()
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     if got.die_with_parent is not None:
@@ -34,13 +37,17 @@ def main(argv: list[str] | None = None) -> int:
     source = machine.threads().source if not got.threads else "--threads"
     said = f"llama-server {' '.join(flags.argv())}\nthreads {flags.threads} ({source}); {memory}"
     print(said, flush=True)
+    starter = sys.stderr
     if got.log:
+        starter = os.fdopen(
+            os.dup(2), "w"
+        )  # who started us hears why it does not start, whoever reads the log
         _log_to(got.log)
         print(said, file=sys.stderr, flush=True)
     try:
         _run(flags)
     except CannotStart as exc:
-        print(f"llama-server does not start: {exc}", file=sys.stderr)
+        print(f"llama-server does not start: {exc}", file=starter, flush=True)
         return 2
     return 0
 

@@ -116,8 +116,10 @@ def wheel() -> Any:
     """The xllamacpp package, which has no types. Imported late: it is an optional extra and loads slowly."""
     try:
         return importlib.import_module("xllamacpp")
-    except ImportError as exc:
+    except ModuleNotFoundError as exc:
         raise CannotStart("install xllamacpp, or set LABHUB_LLAMA_BINARY to a llama-server") from exc
+    except ImportError as exc:
+        raise CannotStart(f"the wheel xllamacpp does not load here: {exc}") from exc
 
 
 def default_model() -> Path:

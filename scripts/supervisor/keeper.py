@@ -63,7 +63,9 @@ class Keeper(Process):
                     break
                 if time.monotonic() - began > STEADY_S:
                     delay_s = FIRST_DELAY_S
-                self._send_message(f"ended unexpectedly ({returncode}); again in {delay_s:g} s\n")
+                # Of a quiet program this is the only word that reaches the terminal.
+                last = f": {self._last[:LINE_WIDTH]}" if self.quiet and returncode > 0 and self._last else ""
+                self._send_message(f"ended unexpectedly ({returncode}){last}; again in {delay_s:g} s\n")
                 self._pause(delay_s)
                 delay_s = min(delay_s * 2, longest_s)
         self._send_message({"returncode": returncode}, type="stop")
@@ -119,10 +121,12 @@ class Keeper(Process):
 
     def _copy_lines(self, child: subprocess.Popen[bytes], log: BinaryIO) -> None:
         assert child.stdout is not None
+        self._last = ""
         with child.stdout as lines:
             for line in lines:
                 with suppress(OSError):  # a full disk costs lines of a log, not the program behind it
                     log.write(line)
+                self._last = line.decode(errors="replace").strip() or self._last
                 if not self.quiet and is_worth_showing(line):
                     self._send_message(line[:LINE_WIDTH])
 

@@ -93,3 +93,27 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_who_started_it_hears_why_although_the_log_is_a_file(tmp_path: Path) -> None:
+    got = run("--log", str(tmp_path / "log"), LABHUB_LLAMA_BINARY="/nowhere/llama-server")
+    assert got.returncode == 2
+    assert "/nowhere/llama-server" in got.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader's paths are Linux's")
+def test_without_the_systems_openmp_the_wheels_is_taken() -> None:
+    """The program is started anew with the wheel's folder first on the loader's path; with it there, it goes on."""
+    script = (
+        "import ctypes, labs.llama.openmp as openmp\n"
+        "openmp._loads = lambda: False\n"
+        "print('begun', flush=True)\n"
+        "openmp.find_openmp()\n"
+        "ctypes.CDLL(openmp.NAME)\n"
+        "print(next(line for line in open('/proc/self/maps') if 'gomp' in line or 'libomp' in line))\n"
+    )
+    got = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert got.stdout.count("begun") == 2
+    assert "cmeel.prefix/lib" in got.stdout
