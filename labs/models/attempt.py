@@ -191,6 +191,8 @@ class Run(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["attempt", "number"], name="one_run_a_number")]
+        # The sweep looks every few seconds for those that nobody holds, among all that ever ran.
+        indexes = [models.Index(fields=["started_at"], condition=Q(outcome=""), name="runs_under_way")]
         ordering = ["number"]
 
 
