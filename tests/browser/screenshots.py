@@ -22,6 +22,7 @@ from tests.browser.model_student import ModelAnswers, do_step, environ_of
 from tests.system.site import ROOT, Site
 
 WHO, TEACHER, ADMIN = "park", "choi", "admin"
+LANGUAGES = {"en": "English", "ko": "Korean"}
 PARTS = ("before", "after", "class")
 COURSE = "/courses/demo/"
 STEP = COURSE + "steps/{}/"
@@ -68,6 +69,22 @@ def main() -> None:
         finally:
             camera.close()
             camera.site.stop()
+    write_index(arguments.out)
+
+
+def write_index(out: Path) -> None:
+    """A table of what is there: a row a page, a column a look."""
+    names = sorted({path.name.partition(".")[0] for path in out.glob("*.webp")})
+    heads = [f"{LANGUAGES[look.language]}, {look.scheme}, {look.width} px" for look in LOOKS]
+    lines = [f"| page | {' | '.join(heads)} |", "|---" * (len(LOOKS) + 1) + "|"]
+    for name in names:
+        links = [f"[{look.name}]({name}.{look.name}.webp)" for look in LOOKS]
+        lines.append(f"| {name} | {' | '.join(links)} |")
+    made = (
+        "Made by `scripts/screenshots`: a student's pages before and after the whole lab, "
+        "and those of who teaches it."
+    )
+    (out / "README.md").write_text("\n".join(["# Every page", "", made, "", *lines, ""]), encoding="utf-8")
 
 
 def take_before(camera: Camera, looks: Sequence[Look], steps: Sequence[str]) -> None:
