@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from typing import Any
 
@@ -30,6 +31,9 @@ LOOK_EVERY_S = 0.02
 # A connection that was accepted in the last moment has yet to say what it wants.
 LEAST_S = 0.25
 COME_BACK = 4013
+# The loop gives the interpreter away with every read and write, and gets it back from a thread that draws a page only
+# after this time. With Python's own 5 ms a few pages at once made tokens seconds late (docs/load.md).
+SWITCH_S = 0.0005
 
 
 class GracefulServer(Server):
@@ -38,6 +42,7 @@ class GracefulServer(Server):
     def run(self) -> None:
         self._ports: list[Any] = []
         settle()
+        sys.setswitchinterval(SWITCH_S)
         super().run()
 
     def listen_success(self, port: Any) -> None:

@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/load", description=__doc__)
     parser.add_argument("--students", type=int, default=300)
     parser.add_argument("--minutes", type=float, default=15.0)
-    parser.add_argument("--think-s", type=float, nargs=2, default=(10.0, 40.0), metavar=("LOW", "HIGH"))
+    parser.add_argument("--think-s", type=float, nargs=2, default=(20.0, 90.0), metavar=("LOW", "HIGH"))
     parser.add_argument("--logins", type=int, default=30, help="of the students; the others have a session")
     parser.add_argument("--steps", nargs="+", default=list(STEPS))
     parser.add_argument("--seed", type=int, default=1)
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for the topology's logs, kept")
     parser.add_argument("--json", action="store_true")
     places.add_arguments(parser)
-    parser.set_defaults(endpoints=6)
+    parser.set_defaults(endpoints=4)
     return parser
 
 

@@ -31,7 +31,8 @@ Ask = Callable[..., Awaitable[Any]]
 
 class Student:
     """`ask(function, *arguments)` runs a function of `people` in the process that makes the answers. `think_s` is a
-    range that each pause is drawn from. `steps` are drawn from; a step that was begun is brought to its end."""
+    range that the thinking at a round is drawn from, half of it before and half after the run. `steps` are drawn from;
+    a step that was begun is brought to its end."""
 
     def __init__(
         self,
@@ -72,13 +73,15 @@ class Student:
             while not self._resting.is_set():
                 step = step or self._rng.choice(self._steps)
                 shown = await self._page("step", f"/courses/demo/steps/{step}/")
-                await self._pause(self._rng.uniform(*self._think_s))
+                think_s = self._rng.uniform(*self._think_s)
+                await self._pause(think_s / 2)
                 given = await self._ask(people.answers, self.person.name, step)
                 if self._resting.is_set() or given is None or shown.status_code != 200:
                     step = None
                     continue
                 state = await self._one_round(step, *given)
                 step = step if state == "open" else None
+                await self._pause(think_s / 2)
         except Exception as error:
             self._tally.problems.append(f"{self.person.name} gave up: {error!r}"[:600])
 
