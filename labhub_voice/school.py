@@ -40,9 +40,7 @@ def school_login(*, may_be_plain: bool) -> School | None:
         return None
     if not issuer.startswith("https://") and not (may_be_plain and issuer.startswith("http://")):
         raise ImproperlyConfigured("LABHUB_OIDC_ISSUER must begin with https://.")
-    return School(
-        issuer,
-        env.text("LABHUB_OIDC_CLIENT_ID"),
-        env.text("LABHUB_OIDC_SECRET"),
-        env.text("LABHUB_OIDC_NAME", ""),
-    )
+    client_id, secret = env.text("LABHUB_OIDC_CLIENT_ID"), env.text("LABHUB_OIDC_SECRET")
+    if not client_id or not secret:
+        raise ImproperlyConfigured("LABHUB_OIDC_ISSUER needs LABHUB_OIDC_CLIENT_ID and LABHUB_OIDC_SECRET.")
+    return School(issuer, client_id, secret, env.text("LABHUB_OIDC_NAME", ""))

@@ -6,16 +6,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
 from labhub_voice.school import School as Wanted
+from labhub_voice.school import school_login
 from labs.models import AuditRow, Course, Enrolment, Role, SchoolLink
 from labs.models.audit import Verb
 from tests.views.fake_school import CLIENT_ID, SECRET, School, running
@@ -217,6 +220,38 @@ def test_a_school_that_is_away_leaves_a_sentence(school: School, client: Client,
     settings.SCHOOL = Wanted("http://127.0.0.1:9", CLIENT_ID, SECRET)
     assert client.get(reverse("school-login"))["Location"] == reverse("login")
     assert "did not work" in said(client)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"LABHUB_OIDC_ISSUER": "http://login.school.example"},
+        {"LABHUB_OIDC_SECRET": ""},
+        {"LABHUB_OIDC_CLIENT_ID": ""},
+    ],
+)
+def test_half_a_setting_stops_the_start(wrong: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = {
+        "LABHUB_OIDC_ISSUER": "https://login.school.example",
+        "LABHUB_OIDC_CLIENT_ID": "lab",
+        "LABHUB_OIDC_SECRET": "s",
+    }
+    for name, value in (whole | wrong).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured):
+        school_login(may_be_plain=False)
+
+
+def test_the_secret_comes_from_a_file_and_is_not_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("from-a-file\n")
+    monkeypatch.setenv("LABHUB_OIDC_ISSUER", "https://login.school.example")
+    monkeypatch.setenv("LABHUB_OIDC_CLIENT_ID", "lab")
+    monkeypatch.setenv("LABHUB_OIDC_SECRET_FILE", str(tmp_path / "secret"))
+    found = school_login(may_be_plain=False)
+    assert found is not None and found.secret == "from-a-file"
+    assert "from-a-file" not in repr(found)
 
 
 OFF = """
