@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 
 def test_third_in_the_queue(sit_down: SitDown, site: Site) -> None:
-    pages = [sit_down() for _ in range(3)]
+    pages = [sit_down(), sit_down(), sit_down(viewport={"width": 390, "height": 780})]
     site.signal("drive", signal.SIGSTOP)  # nobody is served, so that all three wait
     try:
         for page in pages:
@@ -30,6 +30,8 @@ def test_third_in_the_queue(sit_down: SitDown, site: Site) -> None:
         expect(status).to_have_text(
             re.compile(r"^In the queue: place 3, about \d+ to \d+ s\. You may leave this page\.")
         )
+        expect(status).to_be_in_viewport()
+        expect(third.locator("#run-title")).to_be_in_viewport()
         for place, leaver in ((2, first), (1, second)):
             leaver.locator("#stop button").click()
             expect(leaver.locator("#run[data-state=cancelled]")).to_be_visible()
