@@ -20,7 +20,13 @@ def test_forty_students_of_forty_seconds_find_51_minutes_in_an_hour() -> None:
 
 @pytest.mark.parametrize(
     ("attempts", "endpoints", "verdict", "needed"),
-    [(60, 1, "tight", 2), (100, 1, "short", 2), (100, 2, "fine", 2), (100, 0, "short", 2), (1, 0, "short", 1)],
+    [
+        (60, 1, "tight", 2),
+        (100, 1, "short", 2),
+        (100, 2, "fine", 2),
+        (100, 0, "short", 2),
+        (1, 0, "short", 1),
+    ],
 )
 def test_the_slow_runs_decide_what_is_fine(attempts: int, endpoints: int, verdict: str, needed: int) -> None:
     found = need([step("a", 40_000, slow=1.5)], attempts, 60, endpoints)
