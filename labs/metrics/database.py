@@ -33,7 +33,7 @@ def _queue() -> Iterator[Metric]:
     for state in LIVE:
         attempts.add_metric([state.value], found.get(state.value, 0))
     yield attempts
-    oldest = Attempt.objects.filter(state=State.QUEUED).aggregate(at=Min("queued_at"))["at"]
+    oldest = Attempt.objects.in_line().filter(state=State.QUEUED).aggregate(at=Min("queued_at"))["at"]
     yield GaugeMetricFamily(
         "labhub_queue_age_seconds", "How long the first in the queue has waited.", _age_s(oldest)
     )
