@@ -78,8 +78,19 @@ class InstructorInline(admin.TabularInline):
 
 @admin.register(Course)
 class CourseAdmin(Audited):
+    HELP = {
+        "ends_at": _("In UTC. From then on nothing is taken any more; what was done can still be read."),
+        "erase_after_days": _(
+            "So many days after the end the students' names, answers and recordings are erased; points stay under code"
+            " names. Empty: as the site's setting says."
+        ),
+    }
+
     list_display = ["title", "slug", "zone", "language"]
     inlines = [InstructorInline]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **{"help_texts": self.HELP, **kwargs})
 
 
 @admin.register(Enrolment)

@@ -13,8 +13,10 @@ from datetime import timedelta
 
 from asgiref.sync import async_to_sync
 from axes.models import AccessLog
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import CASCADE
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -235,3 +237,31 @@ def test_two_attempts_of_a_second_do_not_share_a_folder(
         attempt_in(State.GRADED, owner, course)
     Attempt.objects.update(created_at=timezone.now() - timedelta(days=1))
     assert len([name for name in fetched(at_owner) if name.endswith("attempt.json")]) == 2
+
+
+# What of a person stands in the download, and what is no more than a count of it or a try of ten minutes.
+TOLD = {
+    "Attempt",
+    "BoardEntry",
+    "BoardName",
+    "Enrolment",
+    "Extension",
+    "Grade",
+    "Notice",
+    "Pair",
+    "PairMember",
+    "SchoolLink",
+    "Viewing",
+}
+LEFT_OUT = {"AttemptCount", "JoinTry"}
+
+
+def test_a_new_table_about_people_is_thought_of() -> None:
+    """`labs/owndata.py` tells it, or it says here why not."""
+    about_people = {
+        model.__name__
+        for model in apps.get_app_config("labs").get_models()
+        for field in model._meta.concrete_fields
+        if field.related_model is User and field.remote_field.on_delete is CASCADE
+    }
+    assert about_people == TOLD | LEFT_OUT

@@ -56,6 +56,7 @@ def pages(course: Course, attempt: Attempt) -> list[str]:
     one = [attempt.pk]
     return [
         reverse("home"),
+        reverse("me"),
         reverse("step", args=[course.slug, STEP]),
         reverse("attempt", args=one),
         reverse("attempt-panel", args=one) + "?on=step",
