@@ -13,8 +13,9 @@ from django.db import transaction
 from labs.actions.audit import record
 from labs.actions.change import move, refund, stop
 from labs.actions.interrupt import interrupt, open_run
+from labs.actions.notify import tell_of_run
 from labs.actions.wake import wake_drivers_after_commit
-from labs.models import LIVE, Attempt, Reason, State
+from labs.models import LIVE, Attempt, Notice, Reason, State
 from labs.models.audit import Verb
 
 
@@ -58,7 +59,10 @@ def put_back(attempt: Attempt) -> bool:
         return False
     if Attempt.objects.filter(pk=attempt.pk, cancel_requested=True).exists():
         return stop(attempt, State.RUNNING)
-    return move(attempt, State.RUNNING, State.QUEUED, returned=True, not_before=None)
+    if not move(attempt, State.RUNNING, State.QUEUED, returned=True, not_before=None):
+        return False
+    tell_of_run(Notice.Kind.RETURNED, attempt)
+    return True
 
 
 def _act(do: Do, seen: Seen, by: User) -> None:
@@ -89,9 +93,10 @@ def _change(do: Do, attempt: Attempt) -> bool:
         return state is State.QUEUED and move(attempt, state, state, not_before=None)
     if state is State.RUNNING and (run := open_run(attempt)) is not None and not interrupt(run):
         return False
-    if do is Do.END:
-        return move(attempt, state, State.CANCELLED, reason=Reason.ENDED_BY_ADMIN)
-    if not move(attempt, state, State.ERRORED, reason=Reason.ENDED_BY_ADMIN):
+    after = State.CANCELLED if do is Do.END else State.ERRORED
+    if not move(attempt, state, after, reason=Reason.ENDED_BY_ADMIN):
         return False
-    refund(attempt)
+    if do is Do.GIVE_BACK:
+        refund(attempt)
+    tell_of_run(Notice.Kind.TROUBLE, attempt, Reason.ENDED_BY_ADMIN)
     return True

@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from labs.actions.finish import finish
 from labs.actions.rules import Given, extend, release_scores, set_rule
+from labs.actions.stuck import Do, Seen, act
 from labs.actions.sweep import sweep_once
 from labs.models import Attempt, Course, Grade, GradeEvent, Notice, State, StepRule
 from labs.steps import all_steps
@@ -77,6 +78,17 @@ def test_the_sweep_tells_what_it_ends(kim: User, post: Submit, settings: Setting
     settings.LABHUB_QUEUED_S = -1
     sweep_once()
     assert told() == [("kim", "trouble", "endpoint_down")]
+
+
+def test_what_an_admin_does_with_a_stuck_attempt(kim: User, post: Submit) -> None:
+    """Put back, and then ended."""
+    admin = User.objects.create_superuser("root")
+    attempt = post(kim)
+    claim()
+    for do, kind, reason in ((Do.REQUEUE, "returned", ""), (Do.GIVE_BACK, "trouble", "ended_by_admin")):
+        attempt.refresh_from_db()
+        assert act(do, [Seen(attempt.pk, attempt.version)], admin) == (1, 0)
+        assert told() == [("kim", kind, reason)]
 
 
 def test_practice_is_no_news(kim: User, post: Submit) -> None:
