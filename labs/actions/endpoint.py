@@ -94,6 +94,6 @@ def accept(endpoint: Endpoint) -> bool:
     if endpoint.pool_id is None or not endpoint.fingerprint:
         return False
     Pool.objects.filter(pk=endpoint.pool_id).update(fingerprint=endpoint.fingerprint)
-    # Probed again at once: who fits comes back, who does not goes.
-    Endpoint.objects.filter(pool_id=endpoint.pool_id).update(probed_at=None)
+    # Probed and tried again at once: who fits comes back, who does not goes.
+    Endpoint.objects.filter(pool_id=endpoint.pool_id).update(probed_at=None, canaries_tried_at=None)
     return True

@@ -44,5 +44,5 @@ def why_shut(shut: Shut | None, course: Course) -> str:
 
 def _said(why: Why, note: str, until: str) -> str:
     text = WHY[why]
-    said = say(N_(text.msgid, until=until) if until else text)
+    said = say(Text(text.msgid, {"until": until}) if until else text)
     return f"{said} {note}" if note else said

@@ -31,7 +31,7 @@ Red = tuple[Text, Mapping[str, Any]]
 def red_of(canaries: Mapping[str, Any]) -> list[Red]:
     """Those that are not green."""
     return [
-        (CANARIES.get(name, N_("%(name)s", name=name)), one["reason"])
+        (CANARIES.get(name, Text("%(name)s", {"name": name})), one["reason"])
         for name, one in sorted(canaries.items())
         if not one["green"]
     ]

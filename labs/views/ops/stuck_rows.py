@@ -106,18 +106,21 @@ def _cause(
     """What keeps it, and whether that needs somebody."""
     if attempt.state == State.OPEN:
         ends_at = attempt.changed_at + timedelta(seconds=settings.LABHUB_OPEN_ATTEMPT_S)
-        return N_(OPEN.msgid, at=f"{ends_at:%Y-%m-%d %H:%M} UTC"), False
+        return Text(OPEN.msgid, {"at": f"{ends_at:%Y-%m-%d %H:%M} UTC"}), False
     if attempt.state == State.RUNNING:
         return _cause_of_running(attempt, run, lease, now)
     if attempt.rides_on_id is not None:
         return PARTNERS_RUN, False
     if attempt.partner_until and attempt.partner_until > now:
-        return N_(PARTNERS_ANSWERS.msgid, s=round((attempt.partner_until - now).total_seconds())), False
+        return Text(
+            PARTNERS_ANSWERS.msgid, {"s": round((attempt.partner_until - now).total_seconds())}
+        ), False
     if attempt.not_before and attempt.not_before > now:
-        return N_(BACK.msgid, s=round((attempt.not_before - now).total_seconds())), False
+        return Text(BACK.msgid, {"s": round((attempt.not_before - now).total_seconds())}), False
     if (shut := here.shut(attempt.course_id, attempt.step)) is not None:
         text = WHY[shut.why]
-        return (N_(text.msgid, until=f"{shut.until:%Y-%m-%d %H:%M} UTC") if shut.until else text), True
+        until = f"{shut.until:%Y-%m-%d %H:%M} UTC" if shut.until else ""
+        return (Text(text.msgid, {"until": until}) if until else text), True
     may = {one.pk for one in here.endpoints if here.may_run(one, attempt.step)}
     if free & here.up_for(attempt.course_id) & may:
         is_late = now - max(attempt.changed_at, attempt.not_before or attempt.changed_at) > UNTAKEN
@@ -133,7 +136,7 @@ def _cause_of_running(
     if lease.expires_at < now:
         return GONE, True
     if beat_age_s(lease.expires_at, now) > 2 * settings.LABHUB_BEAT_S:
-        return N_(LATE.msgid, s=round(settings.LABHUB_LEASE_S)), True
+        return Text(LATE.msgid, {"s": round(settings.LABHUB_LEASE_S)}), True
     return (STOPPING if attempt.cancel_requested else RUNS), False
 
 
