@@ -62,6 +62,8 @@ def test_the_instructors_pages(log_in: LogIn, attempt: uuid.UUID, language: str)
         "/courses/demo/regrades/",
         "/courses/demo/grades/",
         "/courses/demo/people/",
+        "/courses/demo/pairs/",
+        "/courses/demo/hour/",
         "/join/",
         "/courses/demo/rules/",
         "/courses/demo/extensions/",
