@@ -45,10 +45,10 @@ def end_lines(**_: Any) -> None:
 
 @worker_ready.connect
 def report_figures(sender: Any, **_: Any) -> None:
-    """Under the worker's own name before the `@`: drive or background."""
+    """By the queue that it reads: drive or background, whatever the worker is called."""
     from labs.metrics.share import Reporter
 
-    Reporter(str(sender.hostname).partition("@")[0]).start()
+    Reporter("drive" if "drive" in app.amqp.queues.consume_from else "background").start()
 
 
 @worker_ready.connect

@@ -98,6 +98,11 @@ def _unsent() -> bool:
 class Web(CommandLineInterface):
     server_class = GracefulServer
 
+    def __init__(self) -> None:
+        super().__init__()
+        # No access log of daphne's: it would write login links down. labs.views.request_id writes a line a request.
+        self.parser.set_defaults(verbosity=0)
+
 
 if __name__ == "__main__":
     Web.entrypoint()

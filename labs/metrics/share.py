@@ -20,7 +20,7 @@ from prometheus_client.core import Metric
 from redis import RedisError
 
 from labs.live.redis_writer import connect
-from labs.metrics.own import REGISTRY
+from labs.metrics.own import BY_ROLE, EVERY
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,8 @@ def name_of_this() -> str:
 def said_now(role: str) -> Said:
     families = [
         (f.name, f.documentation, f.type, [(s.name, dict(s.labels), s.value) for s in f.samples])
-        for f in REGISTRY.collect()
+        for registry in BY_ROLE.get(role, (EVERY,))
+        for f in registry.collect()
     ]
     return Said(name_of_this(), role, time.time(), families)
 

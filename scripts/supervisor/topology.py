@@ -109,8 +109,7 @@ def commands(state: StateDir, places: Places, environ: Mapping[str, str]) -> lis
         # A handshake has 5 s by default; a whole class that comes back at once needs more.
         python(
             "web",
-            # Without daphne's access log: it would write login links down. Ours has a line a request too.
-            f"-m labhub_voice.web -v 0 --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
+            f"-m labhub_voice.web --fd {fd} --websocket_connect_timeout 20 labhub_voice.asgi:application",
             fds=(fd,),
         ),
     ]

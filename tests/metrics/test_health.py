@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from labs.metrics import database, ready, share
-from labs.metrics.own import REGISTRY, SWEEP_AT
+from labs.metrics.own import DRIVE, EVERY, SWEEP, SWEEP_AT, WEB
 from labs.metrics.share import Said
 from labs.models import Attempt, Course, Endpoint, State
 from tests.live.servers import Valkey
@@ -159,5 +159,5 @@ def test_asking_costs_a_few_queries_however_much_there_is(
 
 
 def test_no_name_twice_in_the_registry() -> None:
-    names = [family.name for family in REGISTRY.collect()]
+    names = [family.name for registry in (EVERY, WEB, DRIVE, SWEEP) for family in registry.collect()]
     assert len(names) == len(set(names)) > 10
