@@ -29,6 +29,9 @@ class Status:
     and nobody can know. `round_number` and `run_number` are the newest ones, 0 before the first. `why`: what keeps it
     waiting where no server takes it now (labs.actions.openings.Why), until `why_until` in the course's zone.
 
+    `returned`: its run was interrupted, and it stands at the head again; `back_ahead`: another one's was, and it is
+    before this one.
+
     `partner`: 'awaited' while it waits for a partner's answers until `partner_until`, 'shared' while the partner's run
     is its own; it has no place then.
     """
@@ -41,6 +44,7 @@ class Status:
     wait_low_s: int | None = None
     wait_high_s: int | None = None
     returned: bool = False
+    back_ahead: bool = False
     practice: bool = False
     round_number: int = 0
     run_number: int = 0
@@ -73,7 +77,7 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
     places = _places(servers) if servers else {}
     found = {}
     for row in rows:
-        place, low_s, high_s = places.get(row.pk, (None, None, None))
+        place, low_s, high_s, back_ahead = places.get(row.pk, (None, None, None, False))
         shut = servers.shut(row.course_id, row.step) if servers and row.state == State.QUEUED else None
         found[row.pk] = Status(
             state=State(row.state),
@@ -84,6 +88,7 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
             wait_low_s=low_s,
             wait_high_s=high_s,
             returned=row.returned,
+            back_ahead=back_ahead,
             practice=row.practice,
             round_number=vars(row)["round_number"],
             run_number=vars(row)["run_number"],
@@ -107,7 +112,7 @@ def _partner(row: Attempt) -> dict[str, str]:
     return {"partner": "awaited", "partner_until": f"{until:%H:%M:%S}"}
 
 
-Places = dict[UUID, tuple[int, int | None, int | None]]
+Places = dict[UUID, tuple[int, int | None, int | None, bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,27 +123,28 @@ class _Line:
     runs: bool
     ms: float
     practice: bool
+    returned: bool
     usable: frozenset[int]
 
 
 def _places(servers: Openings) -> Places:
-    """Attempt -> (place, low, high) of the whole queue: first come, first served, and practice last, counted for
-    itself. Who waits for a step that is paused on every server has no place: nobody is behind them. A booking parts the
-    queue: who may use none of my servers is not before me."""
+    """Attempt -> (place, low, high, whether one that returned is before it) of the whole queue: first come, first
+    served, and practice last, counted for itself. Who waits for a step that is paused on every server has no place:
+    nobody is behind them. A booking parts the queue: who may use none of my servers is not before me."""
     newest = Round.objects.filter(attempt=OuterRef("pk")).order_by("-number").values("submit_key")[:1]
     rows = list(
         Attempt.objects.in_line()
         .filter(state__in=[State.QUEUED, State.RUNNING])
         .annotate(submit_key=Subquery(newest))
         .order_by("practice", F("queued_at").asc(nulls_last=True), "pk")
-        .values_list("pk", "state", "submit_key", "step", "practice", "course_id")
+        .values_list("pk", "state", "submit_key", "step", "practice", "returned", "course_id")
     )
     cost_ms = _server_ms({row[2] for row in rows if row[2]})
     paused = closed_steps(servers.answering)
     up = {course_id: servers.up_for(course_id) for course_id in {row[-1] for row in rows}}
     lines = [
-        _Line(pk, state == State.RUNNING, cost_ms.get(key, 0.0), practice, up[course_id])
-        for pk, state, key, step, practice, course_id in rows
+        _Line(pk, state == State.RUNNING, cost_ms.get(key, 0.0), practice, returned, up[course_id])
+        for pk, state, key, step, practice, returned, course_id in rows
         if state == State.RUNNING or step not in paused
     ]
     pace = _pace(servers.answering) if any(up.values()) else Pace()
@@ -157,8 +163,9 @@ def _places_at(usable: frozenset[int], lines: Sequence[_Line], pace: Pace) -> Pl
     if usable:
         running_ms = [line.ms for line in rivals if line.runs]
         waits = waits_s([line.ms for line in queued], running_ms, len(usable), pace)
+    first_back = next((place for place, line in enumerate(queued, 1) if line.returned), len(queued))
     return {
-        line.pk: (place - graded if line.practice else place, *wait_s)
+        line.pk: (place - graded if line.practice else place, *wait_s, place > first_back)
         for place, (line, wait_s) in enumerate(zip(queued, waits, strict=True), 1)
         if line.usable == usable
     }

@@ -50,6 +50,7 @@ def _states() -> dict[str, str]:
         "state.returned": _(
             "Your run was interrupted and is back at the head of the queue. No attempt was used."
         ),
+        "state.back_ahead": _("Another run was interrupted and is back before yours."),
         "state.starting": _("Starting: the server is yours, no token yet."),
         "state.sent": _("Sent. The server has not said yet that it reads."),
         "state.reading": _("Reading the prompt: %(processed)s of %(total)s tokens."),

@@ -50,13 +50,13 @@ export class StatusLine {
   }
 
   queued() {
-    const { place, wait_low_s: low, wait_high_s: high, returned, practice } = this.now;
+    const { place, wait_low_s: low, wait_high_s: high, returned, back_ahead: back, practice } = this.now;
     const { partner, partner_until: time } = this.now;
     if (partner) return say(`state.partner_${partner}`, { time });
     let where = say("state.queued_noplace");
     if (place) where = high == null ? say("state.queued_unknown", { place }) : say("state.queued", { place, low, high });
     if (practice) where = place && high != null ? say("state.practice", { place, low, high }) : say("state.practice_unknown");
-    return [returned && say("state.returned"), where, ...this.why()].filter(Boolean).join(" ");
+    return [returned && say("state.returned"), where, back && say("state.back_ahead"), ...this.why()].filter(Boolean).join(" ");
   }
 
   // What keeps it waiting besides others: words of the page, and what an admin wrote.

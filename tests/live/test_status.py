@@ -77,8 +77,10 @@ def test_one_that_returned_stands_at_the_head_and_says_so(
     long_ago = timezone.now() - timedelta(minutes=1)
     back = new_attempt(enrol("back"), State.QUEUED, queued_at=long_ago, returned=True)
     found = statuses([back.pk, queue[0].pk])
-    assert (found[back.pk].place, found[back.pk].returned) == (1, True)
-    assert found[queue[0].pk].place == 2
+    assert (found[back.pk].place, found[back.pk].returned, found[back.pk].back_ahead) == (1, True, False)
+    assert (found[queue[0].pk].place, found[queue[0].pk].back_ahead) == (2, True), "who is behind is told why"
+    back.delete()
+    assert not any(status.back_ahead for status in statuses([one.pk for one in queue]).values())
 
 
 def test_practice_has_a_line_of_its_own_behind_all_others(
@@ -163,6 +165,7 @@ def test_states_other_than_queued_have_no_place(attempt: Attempt, endpoint: Endp
         "wait_low_s": None,
         "wait_high_s": None,
         "returned": False,
+        "back_ahead": False,
         "practice": False,
         "why": "",
         "why_note": "",
