@@ -18,6 +18,7 @@ from labs.actions.login_link import login_links
 from labs.actions.roster.apply import Outdated, apply, bring_back
 from labs.actions.roster.change import Change
 from labs.actions.roster.plan import plan
+from labs.ends import erases_at
 from labs.models import Course, Enrolment, Role
 from labs.roster import read_roster
 from labs.tables.errors import Unreadable
@@ -132,6 +133,7 @@ def _people_context(
     has_code = course.join_code_ends_at is not None and course.join_code_ends_at > timezone.now()
     return {
         "course": course,
+        "erases_at": erases_at(course),
         "form": form or RosterForm(),
         "problem": problem,
         "code_form": code_form or CodeForm(),

@@ -90,6 +90,16 @@ def test_an_extension_after_the_end_would_promise_too_much(course: Course, owner
         extend(course, owner, None, Given(extra_attempts=1), "ill", member)
 
 
+def test_the_people_page_says_what_becomes_of_the_names(course: Course, at_member: Client) -> None:
+    page = reverse("people", args=[course.slug])
+    assert "The course ends:" not in at_member.get(page).content.decode()
+    Course.objects.update(ends_at="2099-01-01T00:00Z", erase_after_days=30)
+    said = at_member.get(page).content.decode()
+    assert "recordings are erased on:" in said and "2099-01-31 09:00 KST" in said
+    Course.objects.update(erased_at=timezone.now())
+    assert "recordings were erased on:" in at_member.get(page).content.decode()
+
+
 def test_nobody_joins_it(course: Course, at_outsider: Client, outsider: User) -> None:
     Course.objects.filter(pk=course.pk).update(
         join_code="ABCDEFGHJK", join_code_ends_at=timezone.now() + timedelta(days=1)
