@@ -268,4 +268,4 @@ def test_4_an_upgrade_is_kept_out_until_it_is_accepted_and_then_tried_anew(
         assert try_it(endpoint)  # its canaries run again
         assert endpoint.canaries_of == endpoint.fingerprint
         page = admin.get(reverse("endpoint", args=[endpoint.pk])).content.decode()
-        assert "One slot holds 2048 tokens" in page
+        assert "One slot holds 2,048 tokens" in page
