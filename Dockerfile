@@ -8,6 +8,10 @@ RUN mkdir static && scripts/frontend
 
 FROM python:3.13-slim
 
+# pg_dump and pg_restore, of the same version as docker-compose.yml's Postgres: scripts/backup needs them.
+RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-client \
+    && rm -rf /var/lib/apt/lists/*
+
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 LABHUB_STATE_DIR=/srv/labhub/state
 WORKDIR /srv/labhub
 COPY requirements-server.txt .
