@@ -154,7 +154,9 @@ export class RunPanel {
     for (let tries = 1; tries <= FETCH_TRIES; tries += 1) {
       try {
         await swapFrom(this.panel.dataset.panel);
-        announce(say(state === "open" ? "announce.open" : "announce.finished"));
+        const passed = document.querySelector("#outcome-title .hint")?.textContent.trim();
+        const end = say(state === "open" ? "announce.open" : "announce.finished");
+        announce(passed ? `${end} ${passed}.` : end);
         return this.afterSwap();
       } catch {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 500 * 2 ** tries));
