@@ -27,8 +27,7 @@ def bare_check(check: Mapping[str, Any]) -> Json:
     """The claim, its verdict and points, and the reason's sentence; of the evidence only the event's hash remains."""
     return {
         **check,
-        "title": _sentence(check["title"]),
-        "reason": _sentence(check["reason"]),
+        **{name: _sentence(check[name]) for name in ("title", "reason") if name in check},
         "evidence": {},
         "hints": [],
     }
