@@ -30,7 +30,7 @@ from tests.system.site import ROOT, Site
 STEPS = ("server-up", "first-token", "cache-reuse", "barge-in", "cache-break")
 STEP_LIMIT_S = 300.0
 POLL_S = 0.25
-WIDE, PHONE = (1180, 820), (390, 780)
+WIDE, PHONE = (1280, 820), (390, 780)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,9 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         press_all(pupils, "first-token")
         album.take(mina.page, "place-in-the-queue")
         now.goto("/courses/demo/now/")
-        album.take(now, "instructor-who-waits", "#live")
+        album.take(now, "instructor-who-waits")
         running = first_that_streams(pupils)
-        album.take(running.page, "tokens-arrive", "#status")
+        album.take(running.page, "tokens-arrive")
         finish_step(pupils, "first-token")
         album.take(ada.page, "first-token-one-answer-wrong", ".outcome")
 
@@ -240,7 +240,7 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         album.take(projector, "projector")
 
         press_all(pupils, "barge-in")
-        album.take(first_that_streams(pupils).page, "barge-in-runs", "#status")
+        album.take(first_that_streams(pupils).page, "barge-in-runs")
         finish_step(pupils, "barge-in")
         album.take(seoyeon.page, "barge-in-phone", ".outcome")
         album.take(omar.page, "barge-in-one-answer-wrong", ".outcome")
@@ -248,7 +248,7 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         press_all(pupils, "cache-break")
         album.take(omar.page, "last-in-the-queue")
         now.reload()
-        album.take(now, "instructor-in-the-middle", "#live")
+        album.take(now, "instructor-in-the-middle")
         finish_step(pupils, "cache-break")
         album.take(haeun.page, "cache-break-one-answer-wrong", ".outcome")
         album.take(tom.page, "cache-break-passed", ".outcome")
