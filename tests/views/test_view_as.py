@@ -7,7 +7,9 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -27,7 +29,7 @@ from labs.models import (
 )
 from labs.templatetags.lab import when
 from labs.viewing import SESSION_KEY
-from labs.views.view_as import OWN_WAYS
+from labs.views.view_as import OWN_WAYS, SEEN
 from tests.views.conftest import client_of
 from tests.views.routes import ALL, address
 from tests.views.rows import STEP, attempt_in
@@ -281,3 +283,15 @@ def test_what_it_costs(
         at_owner.get(reverse("home"))
     with django_assert_max_num_queries(len(own) + 1):
         at_member.get(reverse("home"))
+
+
+def test_looking_writes_nothing(
+    course: Course, owner: User, at_member: Client, address_parts: dict[str, object]
+) -> None:
+    """Not one of the pages that may be seen changes a row, whatever its method is called."""
+    begin(at_member, course, owner)
+    with CaptureQueriesContext(connection) as asked:
+        for name in SEEN - {"healthz", "readyz"}:
+            at_member.get(address(name, address_parts))
+    said = [query["sql"].split(maxsplit=1)[0] for query in asked.captured_queries]
+    assert len(said) > 50 and set(said) <= {"SELECT"}
