@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.utils.translation import gettext
 
+from labs.actions.regrade.again import grade_again, with_recordings
 from labs.grading.checks import Check, Verdict
 from labs.limits import limits_in_force
 from labs.measure.plan import Ask, Get, Plan
@@ -170,9 +171,13 @@ class ShownAttempt:
         event = next((e for e in reversed(self._events) if e.kind in AUTOMATIC), None)
         if event is not None:
             found = [Check.from_json(check) for check in event.checks]
-        elif not self.attempt.is_terminal or self._is_practised:
-            # Between two rounds: what the recorded ones have shown. The grade itself comes at the end, and never for
-            # practice.
+        elif self.is_practised:
+            # No event keeps its verdicts, so they are what a regrade would give: none once it needs purged frames.
+            limits = limits_in_force(self.attempt.course_id, self.attempt.step)
+            stored = with_recordings(Attempt.objects.filter(pk=self.attempt.pk)).get()
+            found = grade_again(stored, self.step, limits.values).checks
+        elif not self.attempt.is_terminal:
+            # Between two rounds: what the recorded ones have shown. The grade itself comes at the end.
             recorded = list(self.seen.items())[: -1 if self.is_live else None]
             limits = limits_in_force(self.attempt.course_id, self.attempt.step)
             try:
@@ -201,7 +206,7 @@ class ShownAttempt:
         return {key: name for row in self._rows for key, name in choice_names(self._form(row)).items()}
 
     @property
-    def _is_practised(self) -> bool:
+    def is_practised(self) -> bool:
         return self.attempt.practice and self.attempt.state == State.GRADED
 
     @cached_property

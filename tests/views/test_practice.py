@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from labs.live.step_times import step_times
 from labs.live.waiting import ENOUGH_RUNS
-from labs.models import Attempt, AttemptCount, AuditRow, Course, Run, State, StepRule
+from labs.models import Attempt, AttemptCount, AuditRow, Course, FrameStore, Run, State, StepRule
 from labs.reruns import stored_answers
 from labs.steps import all_steps
 from tests.views.rows import STEP, attempt_in
@@ -143,6 +143,17 @@ def test_verdicts_wait_for_their_release_like_the_graded_ones(
     shown = page(at_owner, course)
     assert "This was practice and counts nowhere." in shown
     assert "4 of 4" not in shown and "had it counted" not in shown
+
+
+@pytest.mark.parametrize(("step", "is_judged"), [("voice-turn", False), ("cache-break", True)])
+def test_without_its_frames_practice_is_judged_as_a_regrade_would(
+    step: str, is_judged: bool, owner: User, course: Course, at_owner: Client
+) -> None:
+    attempt = practised(owner, course, step_key=step)
+    FrameStore.objects.all().delete()
+    shown = at_owner.get(reverse("attempt", args=[attempt.pk])).content.decode()
+    assert ("had it counted" in shown) is is_judged
+    assert ("it is not judged any more" in shown) is not is_judged
 
 
 def test_an_open_practice_can_be_ended(owner: User, course: Course, at_owner: Client) -> None:
