@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from django.utils import translation
 from labs.grading.checks import Check, Verdict
 from labs.measure.figures import read_figures
 from labs.measure.frames import unpack_frames
+from labs.measure.plan import Item
 from labs.measure.recording import Figures, Recording, RunRecord, ServerFacts, SlotSample
 from labs.steps import all_steps
 from labs.steps.base import Seen, Step
@@ -157,9 +158,14 @@ def test_a_recording_is_what_the_step_draws_and_asks_today(name: str) -> None:
         rng = random.Random(f"{step.key}:{round_.key}:{data['how']['seed']}")
         assert json.loads(json.dumps(round_.challenge(rng, before))) == row.challenge, AGAIN
         plan = round_.plan(row.challenge, row.answers, before)
-        asked = [] if plan is None else [item.key for item in plan.items]
-        assert set(asked) == set(row.run.recordings if row.run else ()), AGAIN
+        asked, may_be = (set(), set()) if plan is None else map(_keys, (plan.items, plan.all_items))
+        # The spare repeats are there where that machine was noisy.
+        assert asked <= set(row.run.recordings if row.run else ()) <= may_be, AGAIN
         before[round_.key] = row
+
+
+def _keys(items: Iterable[Item]) -> set[str]:
+    return {item.key for item in items}
 
 
 @each_file
