@@ -14,5 +14,6 @@ urlpatterns = [
     path("endpoints/<int:endpoint_id>/remove", endpoint.take_away, name="endpoint-remove"),
     path("endpoints/<int:endpoint_id>/do", endpoint_verbs.do, name="endpoint-do"),
     path("endpoints/<int:endpoint_id>/bookings", endpoint_verbs.bookings, name="endpoint-bookings"),
+    path("endpoints/<int:endpoint_id>/server", endpoint_verbs.server, name="endpoint-server"),
     path("stuck/", stuck.stuck, name="stuck"),
 ]

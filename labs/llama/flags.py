@@ -11,6 +11,7 @@ from typing import Any
 from labs.llama import machine
 from labs.llama.errors import LlamaError
 from labs.llama.gguf import read_model
+from labs.llama.wanted import Wanted
 
 MIB = 1024 * 1024
 
@@ -151,18 +152,24 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--no-slots", action="store_true")
     own.add_argument("--no-metrics", action="store_true")
     own.add_argument("--die-with-parent", type=int, nargs="?", const=0, metavar="PID")
+    own.add_argument("--wanted", type=Path, metavar="FOLDER", help="where an admin's wishes lie")
     return own
 
 
-def from_arguments(got: argparse.Namespace) -> Flags:
+NOTHING_WANTED = Wanted()
+
+
+def from_arguments(got: argparse.Namespace, wanted: Wanted = NOTHING_WANTED) -> Flags:
+    """An admin's wishes go before the arguments."""
+    model = Path(wanted.model) if wanted.model else got.model or default_model()
     return Flags(
         port=got.port,
         host=got.host,
-        model=(got.model or default_model()).absolute(),
-        threads=got.threads or machine.threads().value,
-        slots=got.slots,
-        ctx=got.ctx,
-        batch=got.batch,
+        model=model.absolute(),
+        threads=wanted.threads or got.threads or machine.threads().value,
+        slots=wanted.slots or got.slots,
+        ctx=wanted.ctx or got.ctx,
+        batch=wanted.batch or got.batch,
         cache_ram_mib=got.cache_ram,
         cache_reuse=got.cache_reuse,
         show_slots=not got.no_slots,

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from scripts.supervisor import identity, ready, tether, topology
+from scripts.supervisor.follow import begin_following, forget_what_failed
 from scripts.supervisor.keeper import longest_delay_s
 from scripts.supervisor.manager import Supervisor
 from scripts.supervisor.state import StateDir, recorded_processes, recorded_supervisor
@@ -52,9 +53,13 @@ def main() -> int:
             "processes": {},
         }
     )
+    forget_what_failed(topology.llama_folder(state))
     logins = prepare(state, places, environ)
 
     def watch(supervisor: Supervisor) -> str | None:
+        if places.llama_port is not None:
+            # Not earlier: the keepers are forked, and a fork copies no threads.
+            begin_following(state, supervisor)
         missing = ready.wait_until_ready(ready.probes(places), supervisor.stopping, READY_LIMIT_S)
         if not missing:
             return banner(places, state, logins)

@@ -123,7 +123,13 @@ def valkey(state: StateDir, port: int) -> list[str]:
 
 def llama(state: StateDir, port: int) -> list[str]:
     options = f"-m labs.llama.embedded --port {port} --die-with-parent"
-    return [options, "--log", str(llama_log(state)), "--slot-save-path", str(state.path / "slots")]
+    more = ["--slot-save-path", str(state.path / "slots"), "--wanted", str(llama_folder(state))]
+    return [options, "--log", str(llama_log(state)), *more]
+
+
+def llama_folder(state: StateDir) -> Path:
+    """What an admin wants of the embedded server, and what it says (labs/llama/wanted.py)."""
+    return state.path / "llama"
 
 
 def llama_log(state: StateDir) -> Path:

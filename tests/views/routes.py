@@ -82,6 +82,7 @@ ROUTES = {
     "endpoint-remove": "admin",
     "endpoint-do": "admin",
     "endpoint-bookings": "admin",
+    "endpoint-server": "admin",
     "stuck": "admin",
 }
 

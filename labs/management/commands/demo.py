@@ -15,9 +15,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from labhub_voice import env
+from labs.actions import managed
 from labs.actions.endpoint import checked_address, forget_findings
 from labs.llama import machine
 from labs.llama.flags import BATCH
+from labs.llama.wanted import Wanted
 from labs.models import Course, Endpoint, Enrolment, Role
 
 ENDPOINT_NAME = "demo"
@@ -107,6 +109,8 @@ def register(url: str, log: str) -> None:
         forget_findings(found)
     found.log_path = log
     if log:  # the site's own server, so its flags are known
-        found.facts = {**found.facts, "batch": BATCH, "threads": machine.threads().value}
+        wanted = Wanted.read(managed.folder())
+        threads = wanted.threads or machine.threads().value
+        found.facts = {**found.facts, "batch": wanted.batch or BATCH, "threads": threads}
     found.api_key = env.text("LABHUB_ENDPOINT_KEY", "")
     found.save()

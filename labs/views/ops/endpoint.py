@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from labs.actions.console import remove, save, stranded
+from labs.actions.managed import said_of
 from labs.actions.probe import probe
 from labs.llama.log import tail_lines
 from labs.models import Booking, CanaryRun, Endpoint
@@ -24,6 +25,7 @@ from labs.views.ops.endpoint_form import EndpointForm
 from labs.views.ops.findings import findings
 from labs.views.ops.guard import admin_or_404, endpoint_or_404
 from labs.views.ops.log_source import log_of
+from labs.views.ops.managed_form import ManagedForm
 from labs.views.ops.plot import day_plot
 from labs.views.ops.rows import Red, red_of, rows
 from labs.views.ops.warnings import warnings_of
@@ -106,7 +108,7 @@ def endpoint_context(
     found: Endpoint, booking_form: BookingForm | None = None, problem: Text | None = None
 ) -> dict[str, Any]:
     (row,) = rows({found.pk})
-    log = log_of(found)
+    log, said = log_of(found), said_of(found)
     bookings = Booking.objects.filter(endpoint=found, ends_at__gt=timezone.now())
     return {
         "row": row,
@@ -119,6 +121,8 @@ def endpoint_context(
         "bookings": bookings.select_related("course", "by"),
         "booking_form": booking_form or BookingForm(),
         "problem": problem,
+        "managed": said,
+        "managed_form": ManagedForm(said) if said is not None else None,
         "now": timezone.now(),
     }
 

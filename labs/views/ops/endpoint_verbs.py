@@ -17,12 +17,15 @@ from labs.actions import console
 from labs.actions.bookings import book, unbook
 from labs.actions.endpoint import LONGEST_NOTE, try_canaries
 from labs.actions.errors import Refused
+from labs.actions.managed import ask_for, said_of
 from labs.actions.probe import probe
 from labs.actions.wake import wake_drivers_after_commit
+from labs.llama.wanted import Wanted
 from labs.models import Booking, Endpoint
 from labs.views.ops.booking_form import BookingForm
 from labs.views.ops.endpoint import endpoint_context
 from labs.views.ops.guard import admin_or_404, endpoint_or_404
+from labs.views.ops.managed_form import ManagedForm
 from labs.views.words import say
 
 
@@ -68,6 +71,28 @@ def bookings(request: HttpRequest, endpoint_id: int) -> HttpResponse:
             messages.success(request, _("Booked. In that time only this course's attempts go there."))
             return redirect("endpoint", found.pk)
     return render(request, "labs/ops/endpoint.html", endpoint_context(found, form, problem), status=422)
+
+
+@login_required
+@require_POST
+def server(request: HttpRequest, endpoint_id: int) -> HttpResponse:
+    """Starts the embedded server anew as the form wants it, or with `do=stop` stops it."""
+    found, user = endpoint_or_404(request, endpoint_id), admin_or_404(request)
+    said = said_of(found)
+    if said is None:
+        raise Http404
+    form, stops = ManagedForm(said, request.POST), request.POST.get("do") == "stop"
+    problem = None
+    if stops or form.is_valid():
+        try:
+            ask_for(found, Wanted(runs=False) if stops else form.wanted(), user)
+        except Refused as error:
+            problem = error.text
+        else:
+            messages.success(request, _("Its keeper does it within seconds; what comes of it is said below."))
+            return redirect("endpoint", found.pk)
+    context = endpoint_context(found) | {"managed_form": form, "managed_problem": problem}
+    return render(request, "labs/ops/endpoint.html", context, status=422)
 
 
 def _probe(endpoint: Endpoint, _note: str, _user: User) -> str:
