@@ -39,6 +39,13 @@ THROTTLED = Counter(
     ["endpoint", "group"],
     registry=DRIVE,
 )
+REQUESTS = Histogram(
+    "labhub_request_seconds",
+    "How long pages took, the static files among them.",
+    ["status"],
+    buckets=(0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10),
+    registry=WEB,
+)
 SOCKETS = Gauge("labhub_open_sockets", "Open websockets.", ["kind"], registry=WEB)
 STREAM_LAG = Histogram(
     "labhub_stream_lag_seconds",

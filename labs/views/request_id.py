@@ -11,6 +11,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 from labs.logs import bound
+from labs.metrics.own import REQUESTS
 
 log = logging.getLogger("labs.requests")
 
@@ -31,8 +32,11 @@ def give_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
         with bound(request=request_id):
             response = get_response(request)
             if request.path not in QUIET:
-                took_ms = (time.perf_counter() - began_s) * 1000
-                log.info("%s %s %d %.0f ms", request.method, request.path, response.status_code, took_ms)
+                took_s = time.perf_counter() - began_s
+                REQUESTS.labels(f"{response.status_code // 100}xx").observe(took_s)
+                log.info(
+                    "%s %s %d %.0f ms", request.method, request.path, response.status_code, took_s * 1000
+                )
         response[HEADER] = request_id
         return response
 
