@@ -13,9 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from labs.live.status import Status
-from labs.models import Attempt
+from labs.models import Attempt, Endpoint
 from labs.text import Text
 from labs.views import waits, words
+from labs.views.ops.words import why_words
 
 register = template.Library()
 
@@ -57,6 +58,12 @@ def ms(value: float | None) -> SafeString:
 def age(seconds: float) -> str:
     """How long something has been so."""
     return words.age(seconds)
+
+
+@register.filter
+def server_why(endpoint: Endpoint) -> str:
+    """Why a model server is in the state it is in, where there is more to say."""
+    return words.say(why_words(endpoint))
 
 
 @register.filter

@@ -84,7 +84,7 @@ def class_now(request: HttpRequest, course_slug: str) -> HttpResponse:
 
 def _servers() -> list[Server]:
     found = []
-    for endpoint in Endpoint.objects.order_by("name"):
+    for endpoint in Endpoint.objects.exclude(state=Endpoint.State.REMOVED).order_by("name"):
         red = {name for name, one in endpoint.canaries.items() if not one["green"]}
         found.append(
             Server(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from labs.actions.probe import ADDRESS, STRANGER
+from labs.models import Endpoint
 from labs.text import N_, Text
 
 FOUND: Mapping[str, Text] = {
@@ -31,6 +32,15 @@ FOUND: Mapping[str, Text] = {
     f"{ADDRESS} unknown_host": N_("No host has this name."),
 }
 OTHER_STRANGER = N_("Something answers there, and it is not a llama-server.")
+
+
+def why_words(endpoint: Endpoint) -> Text | str:
+    """What an instructor reads beside a server's state; empty where the state says it all."""
+    if endpoint.state == Endpoint.State.PAUSED:
+        return endpoint.pause_note
+    if endpoint.state in {Endpoint.State.DOWN, Endpoint.State.LOADING}:
+        return found_words(endpoint.probed_as or endpoint.detail)
+    return endpoint.detail
 
 
 def found_words(code: str) -> Text:
