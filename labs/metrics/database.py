@@ -53,7 +53,7 @@ def _endpoints() -> Iterator[Metric]:
     canaries = GaugeMetricFamily(
         "labhub_endpoint_red_canary", "1 where a canary failed and steps are paused.", labels=["endpoint"]
     )
-    rows = Endpoint.objects.order_by("name")
+    rows = Endpoint.objects.exclude(state=Endpoint.State.REMOVED).order_by("name")
     for name, state, number, is_red in rows.values_list("name", "state", "failures", "has_red_canary"):
         for each in Endpoint.State.values:
             states.add_metric([name, each], float(each == state))

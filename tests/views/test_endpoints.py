@@ -251,3 +251,16 @@ def test_how_the_lab_starts_its_own_server_blurs_nothing(endpoint: Endpoint, tmp
     )
     endpoint.abilities = {"slots": True, "metrics": True, "erase": True, "tokens": True}
     assert warnings_of(endpoint, path) == []
+
+
+def test_a_removed_one_is_nowhere_shown_and_its_runs_stay(
+    at_admin: Client, at_member: Client, endpoint: Endpoint, owner: User, course: Course
+) -> None:
+    attempt = attempt_in(State.GRADED, owner, course)
+    Run.objects.update(endpoint=endpoint)
+    at_admin.post(reverse("endpoint-remove", args=[endpoint.pk]))
+    for where in (reverse("endpoints"), reverse("class-now", args=[course.slug])):
+        assert "127.0.0.1:9" not in at_admin.get(where).content.decode()
+        assert f"lab-1 #{endpoint.pk}" not in at_admin.get(where).content.decode()
+    assert at_member.get(reverse("attempt", args=[attempt.pk])).status_code == 200
+    assert at_admin.post(reverse("endpoint-do", args=[endpoint.pk]), {"do": "resume"}).status_code == 404

@@ -104,8 +104,8 @@ def register(url: str, log: str) -> None:
     address = checked_address(url)
     known = Endpoint.objects.filter(base_url=address) or Endpoint.objects.filter(name=ENDPOINT_NAME)
     found = known.first() or Endpoint(name=ENDPOINT_NAME)
-    if found.base_url != address:
-        found.base_url = address
+    if found.base_url != address or found.state == Endpoint.State.REMOVED:
+        found.name, found.base_url = ENDPOINT_NAME, address
         forget_findings(found)
     found.log_path = log
     if log:  # the site's own server, so its flags are known
