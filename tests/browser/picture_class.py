@@ -1,4 +1,5 @@
-"""A class in the middle of its lab, for pictures of an instructor's pages: `build()`, in a site's own environment.
+"""For pictures, in a site's own environment: `finish_lab()`, a student who has done every step, from the stored runs
+of the model answers on a real server; and `build()`, a class in the middle of its lab.
 
 Twenty people with names, who did as much as people do: most steps well, some wrong, a few that proved nothing, some
 late or with more time. Figures differ from person to person, and are the same in every picture.
@@ -15,17 +16,19 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from labs.actions.board import call_me, enter
+from labs.actions.board import call_me, enter, scores_of
 from labs.actions.endpoint import pause
 from labs.actions.join import draw_code
 from labs.actions.override import override
 from labs.actions.rules import Given, extend, set_rule
+from labs.measure.frames import pack_frames
 from labs.measure.recording import RunRecord, ServerFacts
 from labs.models import (
     Attempt,
     Course,
     Endpoint,
     Enrolment,
+    FrameStore,
     GradeEvent,
     Reason,
     Round,
@@ -38,7 +41,7 @@ from labs.steps import all_steps
 from labs.steps.base import Score, Step
 from labs.text import N_
 from tests.steps.sse_sources import core
-from tests.views.rows import attempt_in
+from tests.views.rows import attempt_in, example
 
 NAMES = [
     ("강도윤", "dy.kang"),
@@ -62,6 +65,7 @@ NAMES = [
     ("양가은", "ge.yang"),
     ("오선우", "sw.oh"),
 ]
+STUDENT, REAL = "park", "model answers, on the real server"
 TEACHER, DOMAIN = "choi", "univ.example"
 # Who ended on a fault, whose points stay open, who is in the middle of something.
 FAULTED, OPEN, WAITING, HERE_NOW = 7, (4, 11), (2, 9, 15), (5, 13)
@@ -81,6 +85,25 @@ class Person:
 
 
 PEOPLE = [Person(place, name, latin) for place, (name, latin) in enumerate(NAMES)]
+
+
+@transaction.atomic
+def finish_lab() -> None:
+    """With the frames as they came, so that every figure and replay is a real one."""
+    course, user, demo = Course.objects.get(), User.objects.get(username=STUDENT), Endpoint.objects.get()
+    for step in all_steps().values():
+        attempt = attempt_in(State.GRADED, user, course, step_key=step.key, kind=REAL)
+        seen = example(step, REAL)
+        for number, locked in enumerate(seen.values(), start=1):
+            recordings = locked.run.recordings if locked.run else {}
+            for key, recording in recordings.items():
+                store = FrameStore.objects.filter(
+                    recording__run__attempt=attempt, recording__run__number=number, recording__key=key
+                )
+                store.update(blob=pack_frames(recording.frames))
+        enter(attempt, scores_of(step, seen))
+    Run.objects.update(endpoint=demo)
+    Endpoint.objects.exclude(pk=demo.pk).delete()
 
 
 @transaction.atomic

@@ -1,7 +1,7 @@
 """`scripts/screenshots`: pictures of every page in four looks, into docs/screens.
 
-Three parts, in this order: `before` the lab, a student's pages `after` it, done in the browser with the model answers,
-and `class`, an instructor's and an admin's pages of a class that is made up (tests.browser.picture_class).
+Three parts, in this order: `before` the lab, a student's pages `after` it, from stored runs on a real server, and
+`class`, an instructor's and an admin's pages of a class that is made up (tests.browser.picture_class).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from labs.steps import all_steps
 from tests.browser.camera import LOOKS, Camera, Look
-from tests.browser.model_student import ModelAnswers, do_step, environ_of
+from tests.browser.model_student import environ_of
 from tests.system.site import ROOT, Site
 
 WHO, TEACHER, ADMIN = "park", "choi", "admin"
@@ -58,11 +58,11 @@ def main() -> None:
             if "before" in arguments.parts:
                 take_before(camera, looks, arguments.steps)
             if "after" in arguments.parts:
-                after = do_lab(camera, arguments.steps)
+                after = pages_after(camera, arguments.steps)
                 for look in looks:
                     camera.take(look, WHO, after)
             if "class" in arguments.parts:
-                make_class(camera.site)
+                in_site(camera.site, "build")
                 taught = prepare_class(camera)
                 for look in looks:
                     take_class(camera, look, taught)
@@ -103,32 +103,21 @@ def pages_before(steps: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield step, STEP.format(step)
 
 
-def do_lab(camera: Camera, steps: Sequence[str]) -> list[tuple[str, str]]:
-    """Every step with the model answers. Returns the pages to look at afterwards."""
-    with ModelAnswers(camera.site) as answers:
-        page = camera.log_in(LOOKS[0], WHO)
-        for step in steps:
-            print(f"{step}: {do_step(page, answers, WHO, step)} rounds", flush=True)
-    after = [(f"{step}-done", STEP.format(step)) for step in steps] + [("home-done", "/"), ("me", "/me/")]
-    if OPEN_STEP in steps:
-        page.goto(STEP.format(OPEN_STEP))
-        after.append(("attempt-open", f"/attempts/{page.locator('#run').get_attribute('data-attempt')}/"))
+def pages_after(camera: Camera, steps: Sequence[str]) -> list[tuple[str, str]]:
+    in_site(camera.site, "finish_lab")
+    page = camera.log_in(LOOKS[0], WHO)
+    page.goto(STEP.format(OPEN_STEP))
+    attempt = page.locator("#run").get_attribute("data-attempt")
     page.context.close()
-    return after
+    done = [(f"{step}-done", STEP.format(step)) for step in steps]
+    return [*done, ("home-done", "/"), ("me", "/me/"), ("attempt-open", f"/attempts/{attempt}/")]
 
 
-def make_class(site: Site) -> None:
+def in_site(site: Site, what: str) -> None:
+    """A function of tests.browser.picture_class in a process that sees the site's database."""
+    code = f"from tests.browser.picture_class import {what}; {what}()"
     subprocess.run(
-        [
-            sys.executable,
-            "manage.py",
-            "shell",
-            "-c",
-            "from tests.browser.picture_class import build; build()",
-        ],
-        cwd=ROOT,
-        env=environ_of(site),
-        check=True,
+        [sys.executable, "manage.py", "shell", "-c", code], cwd=ROOT, env=environ_of(site), check=True
     )
 
 
