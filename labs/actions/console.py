@@ -122,6 +122,7 @@ def _put_back(endpoint: Endpoint, by: User) -> bool:
         if not put_back(attempt):
             transaction.set_rollback(True)  # it has ended meanwhile
             return False
+    wake_drivers_after_commit()  # another server may be free for it
     record(
         Verb.DONE,
         by,
