@@ -25,7 +25,7 @@ from labs.metrics.own import BY_ROLE, EVERY
 log = logging.getLogger(__name__)
 
 KEY = "labhub:figures"
-WRITE_EVERY_S = 5.0
+WRITE_EVERY_S = 2.0
 SILENT_S = 60.0  # a process that has not written for so long is gone
 EXPIRE_S = 3600
 
