@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.management import create_contenttypes
 from django.db import OperationalError, connection
 from django.db.models.signals import post_migrate
 from pytest_django import Settings
@@ -56,7 +55,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def no_permissions_anew() -> None:
     """Nobody here has rights by Django's permissions, and making them takes longer than emptying the tables."""
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
-    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture(scope="session", autouse=True)

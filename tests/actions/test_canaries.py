@@ -74,7 +74,8 @@ def test_who_waits_behind_a_paused_step_is_not_held_up(
         ({"canaries_wanted": True}, True),
         ({"canaries_wanted": True, "canaries_tried_at": -1}, False),
         ({"canaries_wanted": True, "state": "down"}, False),
-        ({"canaries_wanted": True, "state": "paused"}, False),
+        ({"fingerprint": "new", "state": "paused"}, False),
+        ({"canaries_wanted": True, "state": "paused"}, True),  # an admin asked for it since
         ({"canaries_at": -3700}, True),
         ({"canaries_at": -3500}, False),
         ({"canaries_at": -400, "has_red_canary": True}, True),

@@ -67,9 +67,11 @@ def test_tokens_arrive_one_by_one_also_at_a_client_that_takes_gzip(
 
 
 def test_no_view_streams() -> None:
-    """A10a: so no gzip and no proxy can hold a stream back; what is live goes through sockets."""
-    for path in [*(ROOT / "labs").rglob("*.py"), *(ROOT / "labhub_voice").rglob("*.py")]:
-        assert "StreamingHttpResponse" not in path.read_text(), path
+    """A10a: so no gzip and no proxy can hold a stream back; what is live goes through sockets. A large file is
+    sent in pieces, and nobody waits for one of them."""
+    files = [*(ROOT / "labs").rglob("*.py"), *(ROOT / "labhub_voice").rglob("*.py")]
+    streaming = {path.name for path in files if "StreamingHttpResponse" in path.read_text()}
+    assert streaming <= {"my_data.py"}
 
 
 def test_a_socket_outlives_its_stream(
