@@ -123,7 +123,8 @@ def want_after_doubts(endpoint: Endpoint) -> None:
     )
     if len(last) == 2 and all(outcome in SUSPICIOUS for outcome, _at in last):
         not_since = Q(canaries_at__isnull=True) | Q(canaries_at__lt=last[-1][1])
-        Endpoint.objects.filter(not_since, pk=endpoint.pk).update(canaries_wanted=True)
+        here = Endpoint.objects.filter(not_since, pk=endpoint.pk).exclude(state__in=ASKED_ONLY)
+        here.update(canaries_wanted=True)
 
 
 def _ago(seconds: float) -> object:
