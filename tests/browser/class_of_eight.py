@@ -21,8 +21,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Response, sync_playwright
 
 from labs.steps import all_steps
-from tests.browser.model_student import ModelAnswers, fill
 from tests.browser.camera import few_colours
+from tests.browser.model_student import ModelAnswers, fill
 from tests.browser.student import press_run
 from tests.steps.wrong_answers import WRONG, Wrong
 from tests.system.enrol import enrol
