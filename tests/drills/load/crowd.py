@@ -53,6 +53,7 @@ async def hold(
 
     tally, rng = Tally(), random.Random(plan.seed)
     answers_cpu_s = await ask(people.cpu_s)
+    before = await asyncio.to_thread(people.rounds_now)
     # Every browser has connections of its own.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=len(persons))
     url = cluster.url
@@ -89,7 +90,7 @@ async def hold(
             failures += [f"{len(left)} students did not come to rest"] if left else []
             drained_s = time.monotonic() - began - seconds
     submitted = {key: attempt for student in students for key, attempt in student.submitted.items()}
-    books = await asyncio.to_thread(people.read_books, submitted)
+    books = await asyncio.to_thread(people.read_books, submitted, before)
     return Result(
         title=plan.title,
         seconds=seconds,

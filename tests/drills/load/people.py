@@ -129,17 +129,27 @@ class Books:
     outcomes: Counter[str]
 
 
-def read_books(submitted: Mapping[uuid.UUID, uuid.UUID]) -> Books:
-    """Once everybody rests. `submitted`: the key of every accepted POST and the attempt that its student saw."""
+def rounds_now() -> dict[uuid.UUID, uuid.UUID]:
+    """The key of every round there is, and its attempt."""
+    from labs.models import Round
+
+    return dict(Round.objects.values_list("submit_key", "attempt_id"))
+
+
+def read_books(submitted: Mapping[uuid.UUID, uuid.UUID], before: Mapping[uuid.UUID, uuid.UUID]) -> Books:
+    """Once everybody rests. `submitted`: the key of every accepted POST and the attempt that its student saw; `before`:
+    what others had submitted when the class came."""
     from labs.models import Attempt, GradeEvent, Run
     from tests.drills import books
 
-    events = GradeEvent.objects.filter(kind=GradeEvent.Kind.AUTO)
+    others = set(before.values())
+    attempts = Attempt.objects.exclude(pk__in=others)
+    events = GradeEvent.objects.filter(kind=GradeEvent.Kind.AUTO, attempt__in=attempts)
     return Books(
-        problems=books.problems(submitted, set()),
-        states=Counter(Attempt.objects.values_list("state", flat=True)),
+        problems=books.problems({**before, **submitted}, others),
+        states=Counter(attempts.values_list("state", flat=True)),
         verdicts=Counter(check["verdict"] for event in events.iterator() for check in event.checks),
-        outcomes=Counter(Run.objects.values_list("outcome", flat=True)),
+        outcomes=Counter(Run.objects.filter(attempt__in=attempts).values_list("outcome", flat=True)),
     )
 
 

@@ -111,7 +111,7 @@ class Result:
             f"{self.runs} runs recorded in {self.seconds:.0f} s ({self.runs / self.seconds:.2f} a second), the queue "
             f"drained in {self.drained_s:.0f} s more. Attempts: {_counts(self.books.states)}. Checks: "
             f"{_counts(self.books.verdicts)}. Runs: {_counts(self.books.outcomes)}. "
-            f"Unanswered: {_counts(tally.unanswered) or 'none'}.",
+            f"{tally.paused} met a paused step. Unanswered: {_counts(tally.unanswered) or 'none'}.",
         ]
 
     def _processes(self) -> list[str]:

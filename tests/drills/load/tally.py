@@ -32,6 +32,7 @@ class Tally:
     silences: int = 0
     close_codes: Counter[int] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
+    paused: int = 0
     ended: int = 0
     loop_lag_ms: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
