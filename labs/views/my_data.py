@@ -28,6 +28,8 @@ def my_data(request: HttpRequest) -> StreamingHttpResponse:
         _async(pieces) if isinstance(request, ASGIRequest) else pieces,
         content_type="application/zip",
     )
+    # It is compressed already; each piece packed anew would be a file that browsers do not read to its end.
+    response["Content-Encoding"] = "identity"
     name = f"{user.pk}-{timezone.now():%Y-%m-%d}.zip"
     response["Content-Disposition"] = f'attachment; filename="voice-lab-{name}"'
     return response

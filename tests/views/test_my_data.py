@@ -221,7 +221,7 @@ def test_under_asgi_too(owner: User, course: Course, attempt: Attempt) -> None:
     async def fetch() -> bytes:
         client = AsyncClient()
         await client.aforce_login(owner)
-        answer = await client.get(WHERE)
+        answer = await client.get(WHERE, headers={"accept-encoding": "gzip, br"})
         assert answer.is_async, "else the server would make all of it before it sends any"
         return b"".join([piece async for piece in answer.streaming_content])
 
