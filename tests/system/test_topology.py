@@ -20,7 +20,11 @@ from tests.live.sockets import Socket
 from tests.system.cluster import Cluster
 from tests.system.site import ROOT, Visitor, wait_for
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("LABHUB_SKIP_POSTGRES") == "1", reason="LABHUB_SKIP_POSTGRES=1"),
+]
 
 STEP = "/courses/demo/steps/first-token/"
 # The class works for about 10 s, and longer on a busy machine.
