@@ -100,6 +100,8 @@ def remove(endpoint: Endpoint, by: User, *, gives_back: bool) -> None:
     run nowhere else are ended at no cost, else they wait for another server."""
     left = stranded(endpoint) if gives_back else []
     with transaction.atomic():
+        # Its row first, then the lease: a worker that stores a result takes them in this order too.
+        verbs.pause(_only(endpoint))
         _tell(by, "remove", endpoint, address=endpoint.base_url)
         _put_back(endpoint, by)
         endpoint.bookings.all().delete()
