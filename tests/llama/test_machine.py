@@ -66,3 +66,11 @@ def test_without_cgroups_the_machine_itself(tmp_path: Path) -> None:
     found = machine.memory_bytes(tmp_path, tmp_path / "none")
     assert found.source == "this machine's memory"
     assert found.value > 1 << 27
+
+
+def test_memory_limit_of_version_1_in_a_container(tmp_path: Path) -> None:
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory/memory.limit_in_bytes").write_text("1073741824\n")
+    own.write_text("4:cpu,cpuacct:/docker/abc\n3:memory:/docker/abc\n")
+    assert machine.memory_bytes(root, own) == machine.Allowance(1 << 30, "cgroup memory limit")
