@@ -35,10 +35,12 @@ addEventListener("focusout", () => setTimeout(() => held && show(held) && (held 
 
 // On the wall: the page is drawn anew, without names, but not more than every few seconds.
 const RELOAD_MS = 5_000;
-let shownVersion = null;
+let reloading = false;
 function reload(version) {
-  if (shownVersion === null) shownVersion = version;
-  else if (version !== shownVersion) setTimeout(() => location.reload(), RELOAD_MS);
+  // Against what this page was drawn from: something may have changed before its socket came.
+  if (reloading || version === Number(main.dataset.boardReload)) return;
+  reloading = true;
+  setTimeout(() => location.reload(), RELOAD_MS);
 }
 
 function take(html) {

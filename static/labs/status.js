@@ -46,6 +46,7 @@ export class StatusLine {
     this.panel.dataset.activity = state === "running" ? this.activity : "";
     document.getElementById("status").dataset.state = state;
     put("status-word", say(`word.${state}`));
+    put("past-state", say(`word.${state}`));
     put("status-text", state === "queued" && !this.stopping ? this.queued() : this.running());
   }
 
@@ -77,5 +78,5 @@ export class StatusLine {
 
 function put(id, text) {
   const node = document.getElementById(id);
-  if (node.textContent !== text) node.textContent = text;
+  if (node && node.textContent !== text) node.textContent = text;
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 
 from labs.steps import all_steps
 from tests.browser.camera import few_colours
@@ -179,6 +179,7 @@ def main() -> int:
     parser.add_argument("--chromium", required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=30_000)
     for old in arguments.out.glob("*.png"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="class-of-eight-") as folder, sync_playwright() as playwright:
@@ -238,6 +239,9 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         tom.page.goto("/courses/demo/boards/ttft/")
         album.take(tom.page, "board-student")
         problems = unlike_boards(board, tom.page)
+        expect(projector.locator(".projector-median .num")).to_have_text(
+            board.locator("[data-swap=board] > p strong .num").inner_text()
+        )
         album.take(projector, "projector")
 
         press_all(pupils, "barge-in")

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from labs.actions.board import enter
+from labs.actions.board import changed, enter
 from labs.boards import BOARDS, code_name
 from labs.live.boards import View, _message, draw_with
 from labs.measure.recording import RunRecord, ServerFacts
@@ -97,7 +97,9 @@ def test_an_outsider_takes_no_name(course: Course, at_outsider: Client) -> None:
 
 
 def test_the_projector_shows_no_names(entry: BoardEntry, course: Course, at_member: Client) -> None:
+    changed(course.pk, "voice")
     page = at_member.get(url(course, "board-projector")).content.decode().partition("<main")[2]
+    assert 'data-board-reload="1"' in page, "a change before its socket came is seen by it"
     assert "1. 900.0 ms" in page
     assert entry.user.username not in page
     assert code_name(course.pk, entry.user_id) not in page
