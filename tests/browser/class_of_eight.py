@@ -223,7 +223,7 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         projector.goto("/courses/demo/boards/ttft/projector")
 
         do_step(pupils, "server-up")
-        album.take(jiho.page, "server-up-one-answer-wrong", ".outcome")
+        album.take(jiho.page, "server-up-one-answer-wrong", "[data-verdict=fail]")
 
         press_all(pupils, "first-token")
         album.take(mina.page, "place-in-the-queue")
@@ -232,7 +232,7 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         running = first_that_streams(pupils)
         album.take(running.page, "tokens-arrive")
         finish_step(pupils, "first-token")
-        album.take(ada.page, "first-token-one-answer-wrong", ".outcome")
+        album.take(ada.page, "first-token-one-answer-wrong", "[data-verdict=fail]")
 
         do_step(pupils, "cache-reuse")
         album.take(board, "board-instructor")
@@ -248,14 +248,14 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         album.take(first_that_streams(pupils).page, "barge-in-runs")
         finish_step(pupils, "barge-in")
         album.take(seoyeon.page, "barge-in-phone", ".outcome")
-        album.take(omar.page, "barge-in-one-answer-wrong", ".outcome")
+        album.take(omar.page, "barge-in-one-answer-wrong", "[data-verdict=fail]")
 
         press_all(pupils, "cache-break")
         album.take(omar.page, "last-in-the-queue")
         now.reload()
         album.take(now, "instructor-in-the-middle")
         finish_step(pupils, "cache-break")
-        album.take(haeun.page, "cache-break-one-answer-wrong", ".outcome")
+        album.take(haeun.page, "cache-break-one-answer-wrong", "[data-verdict=fail]")
         album.take(tom.page, "cache-break-passed", ".outcome")
 
         now.reload()

@@ -57,7 +57,7 @@ def test_the_class_and_its_instructor_see_it_and_nobody_else(
     link = reverse("attempt", args=[entry.attempt_id])
     assert code_name(course.pk, entry.user_id) in for_class
     assert link not in for_class
-    assert f">{entry.user.username}<" not in for_class.partition("data-swap")[2]
+    assert f">{entry.user.username}<" not in for_class.partition('data-swap="board"')[2]
     assert link in for_staff
     assert entry.user.username in for_staff
 
