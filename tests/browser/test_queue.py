@@ -10,41 +10,40 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.student import finished, press_run
-from tests.browser.test_away import LISTEN
 from tests.browser.test_one_attempt import open_form
-from tests.system.site import Site, wait_for
+from tests.system.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
+SPEAKS_EVERY = "00:05"
+
 
 def test_third_in_the_queue(sit_down: SitDown, site: Site) -> None:
-    pages = [sit_down(), sit_down(), sit_down(viewport={"width": 390, "height": 780})]
+    first, second, third = sit_down(), sit_down(), sit_down(viewport={"width": 390, "height": 780})
+    third.clock.install()
     site.signal("drive", signal.SIGSTOP)  # nobody is served, so that all three wait
     try:
-        for page in pages:
+        for page in (first, second, third):
             open_form(page)
             press_run(page)
-        first, second, third = pages
-        third.evaluate(LISTEN)
-        status = third.locator("#status-text")
+        status, heard = third.locator("#status-text"), third.locator("#announce")
         expect(status).to_have_text(
             re.compile(r"^In the queue: place 3, about \d+ to \d+ s\. You may leave this page\.")
         )
         expect(status).to_be_in_viewport()
         expect(third.locator("#run-title")).to_be_in_viewport()
+        expect(heard).to_contain_text("place 3,")
         for place, leaver in ((2, first), (1, second)):
             leaver.locator("#stop button").click()
             expect(leaver.locator("#run[data-state=cancelled]")).to_be_visible()
             expect(status).to_have_text(re.compile(rf"^In the queue: place {place}, about"))
+            third.clock.fast_forward(SPEAKS_EVERY)
+            expect(heard).to_contain_text(f"place {place},")
         expect(first.locator(".outcome")).to_contain_text("No attempt was used")
     finally:
         site.signal("drive", signal.SIGCONT)
     finished(third)
-
-    def spoken() -> str:
-        return " / ".join(third.evaluate("window.spoken"))
-
-    wait_for(lambda: "recorded" in spoken(), 10, spoken)
-    said = spoken()
-    assert re.search(r"place [12],", said), said
-    assert re.search(r"This round is recorded\. The next round is open\. \d of \d passed", said), said
+    third.clock.fast_forward(SPEAKS_EVERY)
+    expect(heard).to_have_text(
+        re.compile(r"^This round is recorded\. The next round is open\. \d of \d passed")
+    )
