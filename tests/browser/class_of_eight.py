@@ -21,7 +21,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 
 from labs.steps import all_steps
-from tests.browser.camera import few_colours
+from tests.browser.camera import DRAWN, few_colours
 from tests.browser.model_student import ModelAnswers, fill
 from tests.browser.student import press_run
 from tests.steps.wrong_answers import WRONG, Wrong
@@ -162,6 +162,7 @@ class Album:
         if at:
             page.locator(at).first.evaluate("node => node.scrollIntoView({ block: 'start' })")
             page.evaluate("scrollBy(0, -12)")
+        page.evaluate(DRAWN)
         path = self.folder / f"{len(self.taken) + 1:02}-{name}.png"
         page.screenshot(path=path)
         with Image.open(path) as picture:
@@ -250,11 +251,7 @@ def hour(browser: Browser, site: Site, album: Album) -> list[str]:
         album.take(seoyeon.page, "barge-in-phone", ".outcome")
         album.take(omar.page, "barge-in-one-answer-wrong", "[data-verdict=fail]")
 
-        press_all(pupils, "cache-break")
-        album.take(omar.page, "last-in-the-queue")
-        now.reload()
-        album.take(now, "instructor-in-the-middle")
-        finish_step(pupils, "cache-break")
+        do_step(pupils, "cache-break")
         album.take(haeun.page, "cache-break-one-answer-wrong", "[data-verdict=fail]")
         album.take(tom.page, "cache-break-passed", ".outcome")
 
