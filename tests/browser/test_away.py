@@ -23,9 +23,7 @@ LISTEN = """() => {
 }"""
 
 
-def test_closed_and_opened_again_on_a_phone_that_loses_its_network(
-    sit_down: SitDown, newcomers: object, site: Site
-) -> None:
+def test_closed_and_opened_again_on_a_phone_that_loses_its_network(sit_down: SitDown, site: Site) -> None:
     laptop = sit_down()
     run_predict(laptop)
     expect(laptop.locator("#tokens [data-ask] pre").first).not_to_be_empty()
