@@ -22,7 +22,7 @@ from tests.drills.load.watch import Watch
 from tests.system.cluster import Cluster
 
 LOOK_S, TICK_S = 10.0, 0.05
-DRAIN_LIMIT_S = 600.0
+DRAIN_LIMIT_S = 120.0
 LONGEST_RAMP_S = 120.0
 
 
@@ -84,13 +84,15 @@ async def hold(
             machine_cores = (_machine_s() - machine_s) / seconds
             for student in students:
                 student.rest()
+            await asyncio.gather(*(student.stop_waiting() for student in students))
             _done, left = await asyncio.wait(lives, timeout=DRAIN_LIMIT_S)
             for task in [*left, *beside]:
                 task.cancel()
             failures += [f"{len(left)} students did not come to rest"] if left else []
             drained_s = time.monotonic() - began - seconds
     submitted = {key: attempt for student in students for key, attempt in student.submitted.items()}
-    books = await asyncio.to_thread(people.read_books, submitted, before)
+    stopped = {attempt for student in students for attempt in student.stopped}
+    books = await asyncio.to_thread(people.read_books, submitted, before, stopped)
     return Result(
         title=plan.title,
         seconds=seconds,

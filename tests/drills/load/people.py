@@ -8,7 +8,7 @@ import secrets
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -136,9 +136,11 @@ def rounds_now() -> dict[uuid.UUID, uuid.UUID]:
     return dict(Round.objects.values_list("submit_key", "attempt_id"))
 
 
-def read_books(submitted: Mapping[uuid.UUID, uuid.UUID], before: Mapping[uuid.UUID, uuid.UUID]) -> Books:
+def read_books(
+    submitted: Mapping[uuid.UUID, uuid.UUID], before: Mapping[uuid.UUID, uuid.UUID], stopped: Set[uuid.UUID]
+) -> Books:
     """Once everybody rests. `submitted`: the key of every accepted POST and the attempt that its student saw; `before`:
-    what others had submitted when the class came."""
+    what others had submitted when the class came; `stopped`: attempts whose student pressed Stop."""
     from labs.models import Attempt, GradeEvent, Run
     from tests.drills import books
 
@@ -146,7 +148,14 @@ def read_books(submitted: Mapping[uuid.UUID, uuid.UUID], before: Mapping[uuid.UU
     attempts = Attempt.objects.exclude(pk__in=others)
     events = GradeEvent.objects.filter(kind=GradeEvent.Kind.AUTO, attempt__in=attempts)
     return Books(
-        problems=books.problems({**before, **submitted}, others),
+        problems=[
+            *books.problems({**before, **submitted}, others | stopped),
+            *(
+                f"attempt {pk} was stopped and is {state}"
+                for pk, state in Attempt.objects.filter(pk__in=stopped).values_list("pk", "state")
+                if state in {"queued", "running"}
+            ),
+        ],
         states=Counter(attempts.values_list("state", flat=True)),
         verdicts=Counter(check["verdict"] for event in events.iterator() for check in event.checks),
         outcomes=Counter(Run.objects.filter(attempt__in=attempts).values_list("outcome", flat=True)),

@@ -53,6 +53,14 @@ class Student:
         self._rng = random.Random(seed)
         self._session = person.cookie
         self._resting = asyncio.Event()
+        self._waits_with: uuid.UUID | None = None
+        self.stopped: set[uuid.UUID] = set()
+
+    async def stop_waiting(self) -> None:
+        """Presses Stop where the attempt still waits in the queue: else the last one would rest after minutes."""
+        if (attempt := self._waits_with) is not None:
+            self.stopped.add(attempt)
+            await self._page("stop", f"/attempts/{attempt}/cancel", {})
 
     def rest(self) -> None:
         """After the round that is on its way."""
@@ -163,23 +171,23 @@ class Student:
 
         last, failures = EventId.parse(panel["after"]), 0
         while True:
-            is_over, last, failures = await self._one_socket(
-                panel["socket"], last, int(panel["version"]), failures
-            )
+            is_over, last, failures = await self._one_socket(attempt, panel, last, failures)
             if is_over:
                 break
+            self._waits_with = None
             self._tally.reconnects += 1
             failures += 1
             await asyncio.sleep(self._rng.random() * min(LONGEST_WAIT_S, 0.5 * 2**failures))
+        self._waits_with = None
         end = await self._ask(people.last_event, attempt)
         if end is not None and EventId(*end) > last:
             self._tally.tail_lost += 1
 
     async def _one_socket(
-        self, path: str, last: EventId, version: int, failures: int
+        self, attempt: uuid.UUID, panel: Mapping[str, str], last: EventId, failures: int
     ) -> tuple[bool, EventId, int]:
         """(the run is over, the last event, failures in a row)."""
-        address = f"{self._url.replace('http', 'ws', 1)}{path}?after={last}"
+        address = f"{self._url.replace('http', 'ws', 1)}{panel['socket']}?after={last}"
         options: dict[str, Any] = {"compression": None, "ping_interval": None, "open_timeout": SILENCE_S}
         headers = {"Cookie": self._session}
         try:
@@ -195,7 +203,11 @@ class Student:
                     failures = 0
                     match message["kind"]:
                         case "state":
-                            if message["version"] >= version and message["state"] not in WAITING:
+                            self._waits_with = attempt if message["state"] == "queued" else None
+                            if (
+                                message["version"] >= int(panel["version"])
+                                and message["state"] not in WAITING
+                            ):
                                 return True, last, 0
                         case "finished":
                             return True, last, 0
