@@ -24,6 +24,8 @@ from tests.system.cluster import Cluster
 
 STEPS = ("first-token", "cache-break", "barge-in")
 GROWTH = (1, 2, 4)
+# A class is not there in one second.
+LONGEST_RAMP_S = 120.0
 
 
 def main() -> int:
@@ -45,6 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--think-s", type=float, nargs=2, default=(20.0, 90.0), metavar=("LOW", "HIGH"))
     parser.add_argument("--logins", type=int, default=30, help="of the students; the others have a session")
     parser.add_argument("--steps", nargs="+", default=list(STEPS))
+    parser.add_argument(
+        "--ramp-s", type=float, help="within this time everybody comes; two minutes, or a third"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--restart", nargs="*", metavar="NAME", help="these processes, or all, one after another"
@@ -82,6 +87,7 @@ def _load(got: argparse.Namespace) -> Result:
             think_s=(low_s, high_s),
             steps=got.steps,
             seed=got.seed,
+            ramp_s=min(LONGEST_RAMP_S, got.minutes * 20) if got.ramp_s is None else got.ramp_s,
             restarts=got.restart,
         )
         return asyncio.run(hold(cluster, plan, persons, pool))

@@ -23,24 +23,19 @@ from tests.system.cluster import Cluster
 
 LOOK_S, TICK_S = 10.0, 0.05
 DRAIN_LIMIT_S = 120.0
-LONGEST_RAMP_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`restarts` names processes; None leaves all in peace."""
+    """Within `ramp_s` everybody has come. `restarts` names processes; none of them: all; None leaves all in peace."""
 
     title: str
     seconds: float
     think_s: tuple[float, float]
     steps: Sequence[str]
     seed: int
+    ramp_s: float
     restarts: Sequence[str] | None = None
-
-    @property
-    def ramp_s(self) -> float:
-        """Within this time everybody has come: a class is not there in one second."""
-        return min(LONGEST_RAMP_S, self.seconds / 3)
 
 
 async def hold(
