@@ -78,6 +78,16 @@ def test_the_instructors_pages(log_in: LogIn, attempt: uuid.UUID, language: str)
         assert hindrances(page) == []
 
 
+def test_the_admins_pages(log_in: LogIn) -> None:
+    page = log_in("admin", language="ko")
+    page.goto("/endpoints/")
+    server = page.locator(".card h2 a").first.get_attribute("href")
+    for address in ("/endpoints/", server, "/endpoints/add", "/stuck/"):
+        page.goto(str(address))
+        expect(page.locator("h1").first).to_be_visible()
+        assert hindrances(page) == []
+
+
 def test_an_attempt_with_its_evidence_open(log_in: LogIn, attempt: uuid.UUID) -> None:
     page = log_in("park", language="ko")
     page.goto(f"/attempts/{attempt}/")
