@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Literal, cast
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, Playwright, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.system.site import ROOT, Site
 
@@ -52,20 +51,14 @@ LOOKS = [
 
 @dataclass
 class Camera:
-    """A browser for each language, since fields for dates and files speak the browser's."""
+    """What the browser itself writes, in fields for dates and files, stays English."""
 
-    playwright: Playwright
-    chromium: str
+    browser: Browser
     site: Site
     out: Path
-    _browsers: dict[str, Browser] = field(default_factory=dict)
-
-    def close(self) -> None:
-        for browser in self._browsers.values():
-            browser.close()
 
     def open(self, look: Look) -> Page:
-        context = self._browser(look.language).new_context(
+        context = self.browser.new_context(
             base_url=self.site.url,
             viewport={"width": look.width, "height": HEIGHT},
             color_scheme=look.scheme,
@@ -75,15 +68,6 @@ class Camera:
         page = context.new_page()
         page.goto("/login/")
         return page
-
-    def _browser(self, language: str) -> Browser:
-        if language not in self._browsers:
-            self._browsers[language] = self.playwright.chromium.launch(
-                executable_path=self.chromium,
-                args=["--no-sandbox", f"--lang={language}"],
-                env={**os.environ, "LANGUAGE": language},
-            )
-        return self._browsers[language]
 
     def log_in(self, look: Look, who: str) -> Page:
         page = self.open(look)

@@ -52,7 +52,8 @@ def main() -> None:
     expect.set_options(timeout=120_000)
     looks = [look for look in LOOKS if look.name in arguments.looks]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        camera = Camera(playwright, arguments.chromium, Site(Path(folder)), arguments.out)
+        browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox"])
+        camera = Camera(browser, Site(Path(folder)), arguments.out)
         try:
             camera.site.start()
             if "before" in arguments.parts:
@@ -67,7 +68,7 @@ def main() -> None:
                 for look in looks:
                     take_class(camera, look, taught)
         finally:
-            camera.close()
+            browser.close()
             camera.site.stop()
     write_index(arguments.out)
 
