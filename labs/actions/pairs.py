@@ -100,6 +100,8 @@ def _begin(pair: Pair, one: User, other: User, by: User) -> None:
     both = (one, other)
     if _students(pair.course).filter(user__in=both).count() != 2:
         raise Refused(N_("Both must be students of the course."))
+    for user in both:
+        _end_left(pair.course, user, by)
     try:
         with transaction.atomic():
             PairMember.objects.bulk_create(
@@ -110,6 +112,13 @@ def _begin(pair: Pair, one: User, other: User, by: User) -> None:
     # What else the two were asked is answered by this.
     invitations(pair.course).filter(Q(by__in=both) | Q(invites__in=both)).update(ended_at=Now())
     record_all(Verb.PAIRED, by, [(user, "", {"pair": pair.pk}) for user in both], course=pair.course)
+
+
+def _end_left(course: Course, user: User, by: User) -> None:
+    """A pair whose other one takes part no longer keeps nobody from a new one."""
+    if partnership_of(user, course) is None:
+        for part in PairMember.objects.filter(course=course, user=user, ended_at=None):
+            end(course, part.pair_id, by)
 
 
 def _students(course: Course) -> EnrolmentQuerySet:

@@ -352,6 +352,17 @@ def test_a_partner_who_left_is_none(pair: Pair, kim: User, lee: User, course: Co
     assert answer(kim).partner_until is None
 
 
+def test_whose_partner_left_finds_another(pair: Pair, kim: User, lee: User, course: Course) -> None:
+    Enrolment.objects.filter(user=lee).update(left_at=timezone.now())
+    third = User.objects.create_user("park")
+    Enrolment.objects.create(user=third, course=course)
+    pairs.accept(course, kim, pairs.invite(course, third, "kim").pk)
+    together = partnership_of(kim, course)
+    assert together is not None and together.partner == third
+    pair.refresh_from_db()
+    assert pair.ended_at is not None
+
+
 def test_practice_and_other_courses_are_ones_own(pair: Pair, kim: User, duo: DuoStep, course: Course) -> None:
     assert sheet_for(kim, course, duo, practice=True).pair is None
     other = Course.objects.create(slug="other", title="Other")
