@@ -79,7 +79,7 @@ def sweep_once() -> None:
     )
     _do(_retention.step)
     _do(_erasing.step)
-    _send_wake_ups()
+    _do(_send_wake_ups)
     SWEEP_AT.set_to_current_time()
 
 

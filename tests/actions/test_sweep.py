@@ -8,10 +8,13 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.utils import timezone
+from redis import ResponseError
 
 from labs.actions.claim import claim_next
 from labs.actions.finish import finish, put_back
 from labs.actions.sweep import sweep_once
+from labs.actions.wake import wake
+from labs.metrics.own import SWEEP
 from labs.models import (
     Attempt,
     AttemptCount,
@@ -172,6 +175,23 @@ def test_wake_ups_are_repeated_while_somebody_waits(kim: User, post: Submit, no_
     post(kim)
     sweep_once()
     assert no_broker == ["labs.tasks.drive"]
+
+
+def test_a_broker_that_takes_nothing_stops_no_sweep(
+    kim: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Redis that is read-only or full answers with an error that is none of the network's."""
+
+    def read_only(**_: object) -> None:
+        raise ResponseError("READONLY You can't write against a read only replica.")
+
+    monkeypatch.setattr("labs.actions.sweep.wake", wake)
+    monkeypatch.setattr("labs.tasks.drive.apply_async", read_only)
+    post(kim)
+    Endpoint.objects.update(probed_at=timezone.now())
+    failed = SWEEP.get_sample_value("labhub_sweep_failures_total") or 0
+    sweep_once()
+    assert SWEEP.get_sample_value("labhub_sweep_failures_total") == failed + 1
 
 
 def test_old_probes_are_asked_for_again(no_broker: list[str]) -> None:
