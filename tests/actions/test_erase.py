@@ -353,6 +353,16 @@ def test_the_sweep_does_it_a_few_at_a_time_and_then_rests(course: Course, studen
     assert list(due_courses(timezone.now())) == [course], "who was taken in afterwards is not forgotten"
 
 
+def test_one_who_cannot_be_erased_keeps_nobody_waiting(course: Course, student: User) -> None:
+    GradeEvent.objects.update(checks=[{"title": 5}])  # no version ever wrote such a one
+    other = User.objects.create_user("other")
+    Enrolment.objects.create(user=other, course=course)
+    end(course)
+    assert erase_some(course, students=1) == 1
+    assert not User.objects.filter(pk=other.pk).exists() and User.objects.filter(pk=student.pk).exists()
+    assert erase_some(course) == 0 and not finish(course, by=None)
+
+
 def test_the_command_shows_first_and_then_does(course: Course, student: User) -> None:
     def said(*args: str) -> str:
         out = io.StringIO()

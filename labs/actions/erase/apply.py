@@ -55,13 +55,21 @@ ROWS_AT_ONCE = 500
 
 
 def erase_some(course: Course, students: int = STUDENTS_A_PASS) -> int:
-    """The next students of an ended course. How many it was; 0 when none can be erased now."""
+    """The next students of an ended course. How many it was; 0 when none can be erased now. One whose rows cannot be
+    erased is logged and left, and keeps nobody else waiting."""
     for regrade in RegradeSet.objects.filter(course=course):
         if regrade.is_open:  # what it holds could not be applied any more
             cancel(regrade, by=None)
     busy = Attempt.objects.filter(course=course).exclude(state__in=TERMINAL).values("user")
-    found = named(course).exclude(user__in=busy).select_related("user", "course")[:students]
-    return sum(_erase(enrolment) for enrolment in list(found))
+    done = 0
+    for enrolment in named(course).exclude(user__in=busy).select_related("user", "course"):
+        try:
+            done += _erase(enrolment)
+        except Exception:
+            log.exception("erasing: enrolment %s failed", enrolment.pk)
+        if done == students:
+            break
+    return done
 
 
 def finish(course: Course, by: User | None) -> bool:
