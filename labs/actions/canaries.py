@@ -116,7 +116,7 @@ def run_canaries(held: Held, client: LlamaClient, control: Control) -> None:
 def want_after_doubts(endpoint: Endpoint) -> None:
     """Two runs in a row that proved nothing: the server is tried, once for such a pair."""
     last = list(
-        Run.objects.filter(endpoint=endpoint)
+        Run.objects.filter(endpoint=endpoint, copy_of=None)
         .exclude(outcome__in=[Run.Outcome.NONE, Run.Outcome.NOT_IDLE, Run.Outcome.CANCELLED])
         .order_by("-pk")
         .values_list("outcome", "started_at")[:2]

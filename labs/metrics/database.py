@@ -65,7 +65,7 @@ def _endpoints() -> Iterator[Metric]:
 
 
 def _runs() -> Iterator[Metric]:
-    newest = Run.objects.order_by("-pk").values_list("outcome", flat=True)[:LATEST]
+    newest = Run.objects.filter(copy_of=None).order_by("-pk").values_list("outcome", flat=True)[:LATEST]
     outcomes = Counter(outcome for outcome in newest if outcome)
     runs = GaugeMetricFamily(
         "labhub_recent_runs", f"Of the last {LATEST} runs, those that ended so.", labels=["outcome"]

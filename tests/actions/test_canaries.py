@@ -150,8 +150,8 @@ def test_two_runs_in_a_row_that_prove_nothing_call_for_canaries_once(
     claim = claim_next("w")
     assert claim is not None
 
-    def run(number: int, outcome: str, at: Any) -> None:
-        Run.objects.create(
+    def run(number: int, outcome: str, at: Any, copy_of: Run | None = None) -> Run:
+        return Run.objects.create(
             attempt=claim.attempt,
             round=claim.round,
             number=number,
@@ -160,6 +160,7 @@ def test_two_runs_in_a_row_that_prove_nothing_call_for_canaries_once(
             worker="w",
             outcome=outcome,
             started_at=at,
+            copy_of=copy_of,
         )
 
     def wanted() -> bool:
@@ -167,7 +168,9 @@ def test_two_runs_in_a_row_that_prove_nothing_call_for_canaries_once(
         endpoint.refresh_from_db()
         return endpoint.canaries_wanted
 
-    run(11, "inconclusive", ago(90))
+    shared = run(11, "inconclusive", ago(90))
+    assert not wanted()
+    run(10, "inconclusive", ago(90), copy_of=shared)  # a partner's: the same run
     assert not wanted()
     run(12, "recorded", ago(80))
     run(13, "disturbed", ago(70))

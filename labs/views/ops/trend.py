@@ -75,7 +75,7 @@ def _day(endpoint: Endpoint) -> Day:
         now - timedelta(hours=back): Hour(now - timedelta(hours=back)) for back in reversed(range(HOURS))
     }
     runs = list(
-        Run.objects.filter(endpoint=endpoint, started_at__gte=min(hours))
+        Run.objects.filter(endpoint=endpoint, copy_of=None, started_at__gte=min(hours))
         .exclude(outcome__in=[Run.Outcome.NONE, Run.Outcome.NOT_IDLE])
         .order_by("-pk")
         .values_list("pk", "started_at", "outcome")[: MOST_RUNS + 1]
