@@ -26,5 +26,5 @@ def interrupt(run: Run) -> bool:
 
 
 def open_run(attempt: Attempt) -> Run | None:
-    """The run that has not ended; None also where the attempt runs without one, which the sweep mends."""
+    """The run that has not ended; None also where the attempt runs without one."""
     return attempt.runs.filter(outcome=Run.Outcome.NONE).order_by("-number").first()
