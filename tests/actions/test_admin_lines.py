@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from labs.actions import breaker
+from labs.actions import breaker, canaries
 from labs.actions.canaries import claim_canaries, run_canaries
 from labs.actions.claim import claim_next
 from labs.actions.finish import finish
@@ -50,6 +50,11 @@ def long_lease(settings: Settings) -> None:
     settings.LABHUB_LEASE_S = 600
 
 
+def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """These canaries: all of them have tests of their own, and take their time."""
+    monkeypatch.setattr(canaries, "CANARIES", {name: canaries.CANARIES[name] for name in names})
+
+
 @pytest.fixture
 def admin(db: None) -> Client:
     client = Client(headers={"accept-language": "en"})
@@ -82,7 +87,10 @@ def try_it(endpoint: Endpoint) -> bool:
     return True
 
 
-def test_1_what_is_right_is_found_and_the_key_never_shown_again(admin: Client, fake: FakeServer) -> None:
+def test_1_what_is_right_is_found_and_the_key_never_shown_again(
+    admin: Client, fake: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(monkeypatch, "content", "cancel")
     page = add(admin, fake.base_url + "/", KEY, log_path="", new_pool="class")
     endpoint = Endpoint.objects.get()
     assert (endpoint.state, endpoint.pool and endpoint.pool.name) == (Endpoint.State.UP, "class")
@@ -140,11 +148,19 @@ def test_1_what_is_no_llama_server(said: bytes, sentence: str, admin: Client) ->
 
 
 @pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [("buffer", "something between"), ("deaf", "A closed connection is not passed on")],
+    ("fault", "canary", "sentence"),
+    [("buffer", "content", "something between"), ("deaf", "cancel", "A closed connection is not passed on")],
 )
-def test_1_what_stands_between_is_noticed(fault: str, sentence: str, admin: Client, fake: FakeServer) -> None:
+def test_1_what_stands_between_is_noticed(
+    fault: str,
+    canary: str,
+    sentence: str,
+    admin: Client,
+    fake: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A proxy that keeps the answer back, or the closing to itself, looks to us like a server that does."""
+    only(monkeypatch, canary)
     add(admin, fake.base_url, KEY)
     endpoint = Endpoint.objects.get()
     fake.faults({"kind": fault})
@@ -227,8 +243,14 @@ def test_3_while_it_loads_nothing_is_sent_and_it_comes_back_by_itself(
 
 
 def test_3_after_a_few_failures_one_canary_at_a_time_until_it_is_well(
-    admin: Client, fake: FakeServer, post: Submit, kim: User, caplog: pytest.LogCaptureFixture
+    admin: Client,
+    fake: FakeServer,
+    post: Submit,
+    kim: User,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    only(monkeypatch, "content")
     add(admin, fake.base_url, KEY)
     endpoint = Endpoint.objects.get()
     post(kim)
@@ -248,8 +270,9 @@ def test_3_after_a_few_failures_one_canary_at_a_time_until_it_is_well(
 
 
 def test_4_an_upgrade_is_kept_out_until_it_is_accepted_and_then_tried_anew(
-    admin: Client, tmp_path: Path
+    admin: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    only(monkeypatch, "content")
     with FakeServer(tmp_path, *QUICK) as old:
         add(admin, old.base_url, new_pool="class")
         endpoint = Endpoint.objects.get()

@@ -62,10 +62,10 @@ def _tried(endpoint: Endpoint) -> Iterator[Finding]:
     """Of what runs there now; what was found at another model or build says nothing of this one."""
     if endpoint.probed_as != "ok":
         return
-    is_old = endpoint.canaries_of != endpoint.fingerprint
+    known = endpoint.canaries if endpoint.canaries_of == endpoint.fingerprint else {}
     for name, (green, red) in TRIED.items():
-        found = endpoint.canaries.get(name)
-        if found is None or is_old:
-            yield Finding(None, WAITS)
-            return
-        yield Finding(found["green"], green if found["green"] else red, found["reason"])
+        if (found := known.get(name)) is not None:
+            yield Finding(found["green"], green if found["green"] else red, found["reason"])
+    # Without /slots the others are never tried, and waiting for them would be in vain.
+    if not TRIED.keys() <= known.keys() and known.get("slots", {}).get("green", True):
+        yield Finding(None, WAITS)
