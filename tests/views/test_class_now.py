@@ -45,6 +45,19 @@ def test_a_red_canary_says_what_and_which_steps(course: Course, at_member: Clien
         assert title.lower() in page.lower()
 
 
+@pytest.mark.parametrize(("state", "says"), [("resting", "연속"), ("quarantined", "")])
+def test_why_a_server_is_kept_away_is_said_in_the_readers_language(
+    state: str, says: str, course: Course, at_member: Client
+) -> None:
+    """What is stored is for the log and the admin."""
+    detail = "3 failures in a row, the last: another model, build or size than its pool has"
+    Endpoint.objects.create(
+        name="here", base_url="http://127.0.0.1:1", state=state, detail=detail, failures=3
+    )
+    page = at_member.get(where(course), headers={"accept-language": "ko"}).content.decode()
+    assert says in page and "in a row" not in page and "another model" not in page
+
+
 def test_who_waits_who_met_a_fault_and_whose_points_are_open(
     course: Course, owner: User, at_member: Client
 ) -> None:

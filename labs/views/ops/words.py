@@ -40,7 +40,9 @@ def why_words(endpoint: Endpoint) -> Text | str:
         return endpoint.pause_note
     if endpoint.state in {Endpoint.State.DOWN, Endpoint.State.LOADING}:
         return found_words(endpoint.probed_as or endpoint.detail)
-    return endpoint.detail
+    if endpoint.state == Endpoint.State.RESTING:
+        return N_("failures in a row: %(n)s", n=endpoint.failures)
+    return ""
 
 
 def found_words(code: str) -> Text:
