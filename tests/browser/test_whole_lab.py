@@ -15,6 +15,9 @@ from tests.system.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.server, pytest.mark.slow]
 
+# On a machine that other tests keep busy its checks may be inconclusive, which is right, and never fail. That they pass
+# on a quiet one is shown by the recorded run (tests/steps/test_recorded.py), which no load can change.
+COMPARES_TIMES = {"prefill"}
 LOOKS: list[tuple[str, Scheme]] = [("ko", "light"), ("en", "dark")]
 
 
@@ -36,6 +39,9 @@ def test_the_model_answers_pass(log_in: LogIn, site: Site, step_key: str) -> Non
     with ModelAnswers(site) as answers:
         assert do_step(page, answers, "park", step_key) == len(step.rounds)
     assert page.locator("#run[data-state=graded]").count() == 1
-    assert set(verdicts(page).values()) == {"pass"}, verdicts(page)
+    found = set(verdicts(page).values())
+    if step_key in COMPARES_TIMES:
+        found.discard("inconclusive")
+    assert found == {"pass"}, verdicts(page)
     open_step(page, site, step_key, looks[1][0])
     assert hindrances(page, looks[1][1]) == []
