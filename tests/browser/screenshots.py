@@ -26,6 +26,8 @@ LANGUAGES = {"en": "English", "ko": "Korean"}
 PARTS = ("before", "after", "class")
 COURSE = "/courses/demo/"
 STEP = COURSE + "steps/{}/"
+# Pages of many screens: a step, an attempt.
+LONG = (COURSE + "steps/", "/attempts/")
 # The step whose finished attempt is pictured with everything open.
 OPEN_STEP = "cache-break"
 REGRADED, REGRADE_WHY = "prefill", "모두가 15%를 쉽게 지켜서 기준을 좁힙니다."
@@ -61,7 +63,7 @@ def main() -> None:
             if "after" in arguments.parts:
                 after = pages_after(camera, arguments.steps)
                 for look in looks:
-                    camera.take(look, WHO, after)
+                    camera.take(look, WHO, short_enough(look, after))
             if "class" in arguments.parts:
                 in_site(camera.site, "build")
                 taught = prepare_class(camera)
@@ -79,7 +81,8 @@ def write_index(out: Path) -> None:
     heads = [f"{LANGUAGES[look.language]}, {look.scheme}, {look.width} px" for look in LOOKS]
     lines = [f"| page | {' | '.join(heads)} |", "|---" * (len(LOOKS) + 1) + "|"]
     for name in names:
-        links = [f"[{look.name}]({name}.{look.name}.webp)" for look in LOOKS]
+        files = [out / f"{name}.{look.name}.webp" for look in LOOKS]
+        links = [f"[look]({file.name})" if file.exists() else "" for file in files]
         lines.append(f"| {name} | {' | '.join(links)} |")
     made = (
         "Made by `scripts/screenshots`: a student's pages before and after the whole lab, "
@@ -93,7 +96,12 @@ def take_before(camera: Camera, looks: Sequence[Look], steps: Sequence[str]) -> 
         page = camera.open(look)
         camera.picture(page, "login", look)
         page.context.close()
-        camera.take(look, WHO, pages_before(steps))
+        camera.take(look, WHO, short_enough(look, list(pages_before(steps))))
+
+
+def short_enough(look: Look, pages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The long pages are left out of the last look, or the pictures would take two megabytes more."""
+    return [(name, path) for name, path in pages if look != LOOKS[-1] or not path.startswith(LONG)]
 
 
 def pages_before(steps: Sequence[str]) -> Iterator[tuple[str, str]]:
