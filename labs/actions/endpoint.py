@@ -50,10 +50,13 @@ def forget_findings(endpoint: Endpoint) -> Sequence[str]:
 
 
 def save(endpoint: Endpoint, changed: Collection[str], new_key: str) -> None:
-    """A new one whole; of one that exists only what was `changed`: a worker may have written the rest since."""
-    names = set(changed)
+    """A new one whole; of one that exists only what was `changed`: a worker may have written the rest since. One that
+    an admin paused stays so at another address."""
+    names, is_paused = set(changed), endpoint.state == Endpoint.State.PAUSED
     if "base_url" in names:
         names |= set(forget_findings(endpoint))
+        if is_paused:
+            endpoint.state = Endpoint.State.PAUSED
     if new_key:
         endpoint.api_key = new_key
         names.add("api_key")

@@ -168,6 +168,14 @@ def test_saving_keeps_what_a_worker_found_meanwhile(
     assert (endpoint.name, endpoint.state, endpoint.failures) == ("lab-2", "resting", 3)
 
 
+def test_one_that_is_paused_stays_so_at_another_address(at_admin: Client, endpoint: Endpoint) -> None:
+    Endpoint.objects.update(state=Endpoint.State.PAUSED, pause_note="Back at three.")
+    where = reverse("endpoint-settings", args=[endpoint.pk])
+    at_admin.post(where, entered(base_url="http://127.0.0.1:19"))
+    endpoint.refresh_from_db()
+    assert (endpoint.base_url, endpoint.state) == ("http://127.0.0.1:19", "paused")
+
+
 def test_a_key_is_kept_changed_or_forgotten(at_admin: Client, endpoint: Endpoint) -> None:
     where = reverse("endpoint-settings", args=[endpoint.pk])
 
@@ -199,7 +207,8 @@ def test_a_booking_is_made_refused_and_ended(at_admin: Client, endpoint: Endpoin
     assert booking.starts_at.isoformat() == "2030-05-01T00:00:00+00:00"  # nine o'clock in Seoul
     again = at_admin.post(where, {"course": course.pk, **times})
     assert again.status_code == 422 and "lab-1 is booked for Voice lab" in again.content.decode()
-    assert at_admin.post(where, {"end": "999"}).status_code == 404
+    for nothing in ("999", "9" * 5000):
+        assert at_admin.post(where, {"end": nothing}).status_code == 404
     at_admin.post(where, {"end": str(booking.pk)})
     assert not Booking.objects.exists()
 

@@ -22,6 +22,7 @@ from labs.actions.probe import probe
 from labs.actions.wake import wake_drivers_after_commit
 from labs.llama.wanted import Wanted
 from labs.models import Booking, Endpoint
+from labs.views.guard import LOOKS_LIKE_AN_ID
 from labs.views.ops.booking_form import BookingForm
 from labs.views.ops.endpoint import endpoint_context
 from labs.views.ops.guard import admin_or_404, endpoint_or_404
@@ -51,7 +52,9 @@ def bookings(request: HttpRequest, endpoint_id: int) -> HttpResponse:
     """Makes one, or with `end` ends one of this server's."""
     found, user = endpoint_or_404(request, endpoint_id), admin_or_404(request)
     if ended := request.POST.get("end", ""):
-        booking = Booking.objects.filter(endpoint=found, pk=int(ended) if ended.isdecimal() else 0).first()
+        booking = Booking.objects.filter(
+            endpoint=found, pk=int(ended) if LOOKS_LIKE_AN_ID.fullmatch(ended) else 0
+        ).first()
         if booking is None:
             raise Http404
         unbook(booking, user)
