@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from uuid import UUID
 
 from django.contrib import messages
@@ -19,10 +18,15 @@ from labs.actions import pairs as verbs
 from labs.actions.errors import NotFound, Refused
 from labs.models import Course, Pair, Role
 from labs.pairs import free_students, invitations, partnership_of
-from labs.views.guard import attempt_or_404, course_of_instructor_or_404, course_or_404, who
+from labs.views.guard import (
+    LOOKS_LIKE_AN_ID,
+    attempt_or_404,
+    course_of_instructor_or_404,
+    course_or_404,
+    who,
+)
 from labs.views.words import say
 
-LOOKS_LIKE_AN_ID = re.compile(r"[0-9]{1,18}")
 LONGEST = 150
 
 
