@@ -19,6 +19,10 @@ SPEAKS_EVERY = "00:05"
 
 
 def test_third_in_the_queue(sit_down: SitDown, site: Site) -> None:
+    warm_up = sit_down()
+    open_form(warm_up)
+    press_run(warm_up)
+    finished(warm_up)  # the server is known by now, so that a wait can be said
     first, second, third = sit_down(), sit_down(), sit_down(viewport={"width": 390, "height": 780})
     third.clock.install()
     site.signal("drive", signal.SIGSTOP)  # nobody is served, so that all three wait
