@@ -223,8 +223,8 @@ def test_where_python_does_not_start_answers_from_a_terminal_are_taken(log_in: L
 
 
 def test_the_worker_is_sealed_by_its_hashed_address_and_nothing_else_is(lab: Page, site: Site) -> None:
-    lab = lab.locator("sse-lab")
-    addresses = {name: str(lab.get_attribute(f"data-{name}")) for name in ("worker", "wasm", "stdlib")}
+    kit = lab.locator("sse-lab")
+    addresses = {name: str(kit.get_attribute(f"data-{name}")) for name in ("worker", "wasm", "stdlib")}
     for name, address in addresses.items():
         assert re.search(r"\.[0-9a-f]{12}\.", address), address
         for encoding in ("br", "gzip", "identity"):
