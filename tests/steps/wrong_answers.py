@@ -141,7 +141,7 @@ FIRST_TOKEN = (
 )
 
 PREFILL = (
-    Wrong("prefill", "prediction", "large", {"twelve_ms": times(1.5)}, ("along that line", "직선")),
+    Wrong("prefill", "prediction", "large", {"twelve_ms": times(2.5)}, ("along that line", "직선")),
     Wrong("prefill", "prediction", "large", {"twelve_ms": 1}, ("along that line", "직선")),
     Wrong("prefill", "per-document", "explain", {"per_document_ms": times(8)}, ("divide by the 8", "8")),
     Wrong("prefill", "why", "explain", {"why": "nothing"}, ("without a document", "문서")),
