@@ -111,7 +111,9 @@ class EndpointForm(forms.ModelForm):
         label=_("API key"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("Leave it empty to keep the present one."),
+        help_text=_(
+            "Leave it empty to keep the present one; with another address it has to be entered anew."
+        ),
     )
 
     class Meta:

@@ -51,10 +51,12 @@ def forget_findings(endpoint: Endpoint) -> Sequence[str]:
 
 def save(endpoint: Endpoint, changed: Collection[str], new_key: str) -> None:
     """A new one whole; of one that exists only what was `changed`: a worker may have written the rest since. One that
-    an admin paused stays so at another address."""
+    an admin paused stays so at another address. A key stays behind when the address changes: nobody may read it by
+    having it sent elsewhere."""
     names, is_paused = set(changed), endpoint.state == Endpoint.State.PAUSED
     if "base_url" in names:
-        names |= set(forget_findings(endpoint))
+        names |= {*forget_findings(endpoint), "api_key"}
+        endpoint.api_key = ""
         if is_paused:
             endpoint.state = Endpoint.State.PAUSED
     if new_key:

@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from labs.actions.audit import record_all
 from labs.actions.errors import NotFound, Refused
+from labs.actions.join import MOST_TRIES, WINDOW
 from labs.actions.storable import storable
 from labs.actions.wake import wake_drivers_after_commit
-from labs.models import Attempt, Course, Enrolment, Pair, PairMember, Role, State
+from labs.models import Attempt, Course, Enrolment, JoinTry, Pair, PairMember, Role, State
 from labs.models.audit import Verb
 from labs.models.course import EnrolmentQuerySet
 from labs.pairs import invitations, partnership_of
@@ -30,8 +31,10 @@ def invite(course: Course, by: User, written: str) -> Pair:
     written = storable(written.strip())
     if partnership_of(by, course) is not None:
         raise Refused(TAKEN)
-    recent = Pair.objects.filter(course=course, by=by, made_at__gt=timezone.now() - timedelta(hours=1))
-    if recent.count() >= INVITED_AN_HOUR:
+    now = timezone.now()
+    recent = Pair.objects.filter(course=course, by=by, made_at__gt=now - timedelta(hours=1))
+    guesses = JoinTry.objects.filter(user=by, at__gt=now - WINDOW)
+    if recent.count() >= INVITED_AN_HOUR or guesses.count() >= MOST_TRIES:
         raise Refused(N_("You have asked many people in the last hour. Please wait a while."))
     found = list(
         _students(course)
@@ -40,6 +43,7 @@ def invite(course: Course, by: User, written: str) -> Pair:
         .select_related("user")[:2]
     )
     if not written or len(found) != 1:
+        JoinTry.objects.create(user=by)
         raise Refused(NOBODY)
     try:
         with transaction.atomic():

@@ -138,6 +138,8 @@ def _forgive(course: Course, steps: Iterable[str], user: User | None = None) -> 
         Attempt.objects.filter(pk__in=ids, late_percent__gt=percent).update(late_percent=percent)
     for step_key, users in changed.items():
         grades = Grade.objects.filter(course=course, step=step_key, user__in=users)
-        list(grades.select_for_update().values_list("pk"))  # without a join, see `locked_grade`
+        list(
+            grades.select_for_update().order_by("pk").values_list("pk")
+        )  # without a join, see `locked_grade`
         held = {grade.user_id: grade for grade in grades.select_related("event", "automatic")}
         point_at_best(course.pk, step_key, held, sorted(users))

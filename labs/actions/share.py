@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Max
 
 from labs.actions.change import move, refund
@@ -51,6 +51,8 @@ def hand_over(run: Run, step: Step) -> None:
                 _take(rider, run, step)
         except _Gone:
             continue
+        except DatabaseError:
+            raise  # nothing is wrong with the rider: all of it is done again
         except Exception:
             log.exception("handing run %s over to %s failed", run.pk, rider)
             if move(rider, State.QUEUED, State.ERRORED, reason=Reason.GRADER_ERROR):

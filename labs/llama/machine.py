@@ -19,11 +19,16 @@ class Allowance:
     source: str
 
 
+def cores_seen() -> int:
+    """Cores that this process may run on, whatever its quota."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def threads(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUP) -> Allowance:
     """The smaller of the CPU affinity and the cgroup's quota, whole cores, at least 1: one thread more than the quota
     has cores would be stopped by the kernel in every period."""
     if hasattr(os, "sched_getaffinity"):
-        cores = Allowance(len(os.sched_getaffinity(0)), "CPU affinity")
+        cores = Allowance(cores_seen(), "CPU affinity")
     else:
         cores = Allowance(os.cpu_count() or 1, "CPU count")
     quotas = [quota for folder in cgroup_folders(root, own, "cpu") if (quota := _quota(folder)) is not None]

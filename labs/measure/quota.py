@@ -39,13 +39,14 @@ class Quota:
         self._before, self._began_ns = self._read(), time.perf_counter_ns()
 
     def end(self) -> Json:
-        """{"run_us": 5000000, "worker": {"periods": 3, "stopped_us": 1200}}; a group the kernel tells nothing of is
+        """{"run_us": 5000000, "cores": 2, "worker": {"periods": 3, "stopped_us": 1200}}; a group the kernel tells nothing of is
         left out."""
         run_us = (time.perf_counter_ns() - self._began_ns) // 1000
         after = self._read()
         spent = {name: after[name] - before for name, before in self._before.items() if name in after}
         return {
             "run_us": run_us,
+            "cores": machine.cores_seen(),
             **{name: {"periods": one.periods, "stopped_us": one.stopped_us} for name, one in spent.items()},
         }
 
@@ -55,9 +56,11 @@ class Quota:
 
 
 def stopped_share(throttled: Mapping[str, object]) -> float:
-    """The longest stop of a group as a part of the run; 0 where nothing is known."""
-    run_us = throttled.get("run_us")
+    """The longest stop of a group as a part of the run; 0 where nothing is known. The kernel adds the stops of all
+    cores up."""
+    run_us, cores = throttled.get("run_us"), throttled.get("cores")
     groups = [group for group in throttled.values() if isinstance(group, Mapping)]
     if not isinstance(run_us, int) or run_us <= 0:
         return 0.0
-    return max((group["stopped_us"] / run_us for group in groups), default=0.0)
+    per_core = run_us * (cores if isinstance(cores, int) and cores > 0 else 1)
+    return max((group["stopped_us"] / per_core for group in groups), default=0.0)

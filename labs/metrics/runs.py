@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from labs.measure.recording import Recording, RunRecord
 from labs.metrics.own import LEASE_WAIT, QUEUE_WAIT, RUNS, THROTTLED, TTFT
 from labs.models import Run
@@ -19,7 +21,7 @@ def count_run(run_id: int, record: RunRecord) -> None:
     if record.lease_us is not None:
         LEASE_WAIT.labels(endpoint).observe(record.lease_us / 1e6)
     for group, stops in record.throttled.items():
-        if group != "run_us":
+        if isinstance(stops, Mapping):
             THROTTLED.labels(endpoint, group).inc(stops["stopped_us"] / 1e6)
     for recording in record.recordings.values():
         if recording.kind == "ask" and recording.figures.ttft_us is not None:

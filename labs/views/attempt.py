@@ -111,7 +111,9 @@ def frames_file(store: FrameStore, name: str) -> HttpResponse:
 
 
 def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
-    graded = Attempt.objects.filter(user=found.user, course=found.course, step=found.step, state=State.GRADED)
+    graded = Attempt.objects.for_grade().filter(
+        user=found.user, course=found.course, step=found.step, state=State.GRADED
+    )
     is_owner = found.user_id == user.pk
     # The reader's own: who sees somebody else's attempt teaches the course, and from them nothing is held back.
     terms = terms_of(user, [found.course])

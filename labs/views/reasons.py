@@ -17,7 +17,9 @@ WHAT_HAPPENED: Mapping[str, Text] = {
     Reason.TIME_LIMIT: N_("The run took longer than a run may take."),
     Reason.WORKER_LOST: N_("The worker that drove your run went away."),
     Reason.BAD_STREAM: N_("The model server sent something that is not a readable stream."),
-    Reason.SLOT_DISTURBED: N_("Other work on the model server, or its CPU limit, disturbed the measurement each time."),
+    Reason.SLOT_DISTURBED: N_(
+        "Other work on the model server, or its CPU limit, disturbed the measurement each time."
+    ),
     Reason.STEP_PAUSED: N_(
         "This step was paused while you waited: the model server cannot show what it teaches."
     ),

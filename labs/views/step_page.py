@@ -127,7 +127,7 @@ def _shown(
 ) -> ShownAttempt | None:
     if latest is None:
         return None
-    tries = sum(attempt.state == State.GRADED for attempt in past)
+    tries = sum(attempt.state == State.GRADED and not attempt.practice for attempt in past)
     seen = sheet.seen if sheet.attempt else None
     return ShownAttempt(latest, sheet.step, tries, seen=seen, hides_scores=hides_scores)
 

@@ -40,7 +40,9 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
         _put_limits_in_force(regrade, by)
         # Locked before the events are read: whoever grades meanwhile waits, and then compares with what is new.
         grades = Grade.objects.filter(course_id=regrade.course_id, step=regrade.step)
-        list(grades.select_for_update().values_list("pk"))  # without a join, see `locked_grade`
+        list(
+            grades.select_for_update().order_by("pk").values_list("pk")
+        )  # without a join, see `locked_grade`
         held = {grade.user_id: grade for grade in grades.select_related("event", "automatic")}
         for rows in _chunks(regrade):
             _append(regrade, rows)

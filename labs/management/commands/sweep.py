@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, InterfaceError, close_old_connections
+from django.db import close_old_connections
 
 from labs.actions.sweep import sweep_once
 from labs.logs import bound
@@ -47,8 +47,9 @@ class Command(BaseCommand):
             try:
                 with bound(worker=f"sweep:{os.getpid()}"):
                     sweep_once()
-            except (DatabaseError, InterfaceError):
-                # The database may be failing over; the next round finds everything this one left.
+            except Exception:
+                # The database may be failing over, or a row may hold what nobody thought of; the next round finds
+                # everything that this one left.
                 SWEEP_FAILED.inc()
                 log.exception("this sweep failed")
             close_old_connections()

@@ -28,7 +28,10 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no 
         required=False,
         max_length=300,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("It is never shown again. Leave it empty to keep the present one."),
+        help_text=_(
+            "It is never shown again. Leave it empty to keep the present one; "
+            "with another address it has to be entered anew."
+        ),
     )
     forget_key = forms.BooleanField(label=_("Forget the present key"), required=False)
     new_pool = forms.CharField(
