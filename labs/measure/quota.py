@@ -39,8 +39,8 @@ class Quota:
         self._before, self._began_ns = self._read(), time.perf_counter_ns()
 
     def end(self) -> Json:
-        """{"run_us": 5000000, "cores": 2, "worker": {"periods": 3, "stopped_us": 1200}}; a group the kernel tells nothing of is
-        left out."""
+        """{"run_us": 5000000, "cores": 2, "worker": {"periods": 3, "stopped_us": 1200}}; a group the
+        kernel tells nothing of is left out."""
         run_us = (time.perf_counter_ns() - self._began_ns) // 1000
         after = self._read()
         spent = {name: after[name] - before for name, before in self._before.items() if name in after}
