@@ -103,7 +103,7 @@ def test_what_it_can_answer_is_asked_when_it_has_changed(here: Endpoint) -> None
     assert Endpoint.objects.get().abilities == {"slots": False}
     probe(Endpoint.objects.get(), thoroughly=True)
     assert Endpoint.objects.get().abilities["slots"]
-    Endpoint.objects.update(abilities={"slots": False}, fingerprint="of an older build")
+    Endpoint.objects.update(abilities={"slots": False}, fingerprint="an older build")
     probe(Endpoint.objects.get())
     assert Endpoint.objects.get().abilities["slots"]
 

@@ -15,7 +15,7 @@ from tests.system.site import Site
 
 LogIn = Callable[..., Page]
 SitDown = Callable[..., Page]
-NEWCOMERS = 8
+NEWCOMERS = 30
 # A real model on a shared machine: upper bounds only.
 expect.set_options(timeout=120_000)
 

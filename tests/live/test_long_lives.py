@@ -133,7 +133,7 @@ def test_sockets_that_leave_while_they_wait_for_redis_hold_nobody_up(
             with own_site.open(client, attempt.pk) as late:
                 assert late.next()["kind"] == "state"
                 assert time.monotonic() - left_s < 1.0
-            until(lambda: descriptors(own_site) <= open_files + 1, 2.0)
+            until(lambda: descriptors(own_site) <= open_files + 1)
     finally:
         own_valkey.thaw()
 
