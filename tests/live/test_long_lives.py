@@ -36,7 +36,24 @@ def keys(valkey: Valkey) -> set[bytes]:
 
 
 def descriptors(site: Site) -> int:
-    return len(list(Path(f"/proc/{site.daphne.pid}/fd").iterdir()))
+    """Open files of the web process but for its connections to a database, which come and go by themselves."""
+    to_database = _sockets_to(int(connection.settings_dict["PORT"] or 0))
+    files = Path(f"/proc/{site.daphne.pid}/fd").iterdir()
+    return sum(_target(file) not in to_database for file in files)
+
+
+def _target(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except FileNotFoundError:  # closed since it was listed
+        return ""
+
+
+def _sockets_to(port: int) -> set[str]:
+    if not port:
+        return set()
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {f"socket:[{line[9]}]" for line in lines if int(line[2].partition(":")[2], 16) == port}
 
 
 @contextmanager
