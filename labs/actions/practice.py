@@ -70,22 +70,6 @@ def _spoilt(sheet: Sheet) -> int:
     return found.distinct().count()
 
 
-def begin_practice(sheet: Sheet, state: State) -> Attempt:
-    now = timezone.now()
-    return Attempt.objects.create(
-        course=sheet.course,
-        user=sheet.user,
-        step=sheet.step.key,
-        step_version=sheet.step.version,
-        seed_number=sheet.seed_number,
-        practice=True,
-        charged=False,
-        state=state,
-        queued_at=now,
-        changed_at=now,
-    )
-
-
 def set_quota(course: Course, practice_s: int, by: User) -> None:
     """So many machine-seconds for each student from now on; what was used before counts."""
     with transaction.atomic():

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from labs import tokens
+from labs.actions.begin import begin_graded, begin_practice
 from labs.actions.change import move
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.grade import grade_without_run
+from labs.actions.partner import OTHER_INPUTS, is_plan_of, take_place
 from labs.actions.pauses import paused_everywhere
-from labs.actions.practice import begin_practice, let_practise, let_use_machine
+from labs.actions.practice import let_practise, let_use_machine
 from labs.actions.wake import wake_drivers_after_commit
 from labs.logs import bound
 from labs.measure.plan import Plan
-from labs.models import Attempt, AttemptCount, Course, Reason, Round, State
-from labs.pairs import may_still_come
+from labs.models import Attempt, Course, Round, State
 from labs.rules.clock import written
 from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
@@ -36,12 +34,7 @@ from labs.text import N_, Json
 
 log = logging.getLogger(__name__)
 
-FREE_REPEATS_AN_HOUR = 3
 DEFAULT_ROOM = 4096
-OTHER_INPUTS = N_(
-    "The inputs on this page have been used meanwhile, by another attempt or by your partner's run, so nothing was "
-    "sent. Below are new ones: look at them, then press Run again."
-)
 
 
 def submit(
@@ -152,7 +145,7 @@ def _let_answer(sheet: Sheet, data: Mapping[str, Any]) -> None:
 def _let_run(sheet: Sheet, form: StepForm, plan: Plan) -> None:
     """Raises InvalidAnswers where this plan cannot run, Refused where it may not."""
     problem = _too_long(plan)
-    if problem is None and sheet.host is not None and not _is_plan_of(sheet.host, plan):
+    if problem is None and sheet.host is not None and not is_plan_of(sheet.host, plan):
         problem = _(
             "Your partner has locked other settings than these, and one run serves you both. Agree on the settings, "
             "then send again; what you predict stays your own."
@@ -183,11 +176,11 @@ def _lock(
 ) -> Attempt:
     assert sheet.round is not None
     after = State.QUEUED if plan is not None else State.OPEN
-    together = _together(sheet) if plan is not None else {}
+    together = take_place(sheet) if plan is not None else {}
     if sheet.attempt is None and sheet.practice:
         attempt = begin_practice(sheet, after)
     elif sheet.attempt is None:
-        attempt = _begin(sheet, after, counts_at, standing.percent, together)
+        attempt = begin_graded(sheet, after, counts_at, standing.percent, together)
     else:
         attempt = sheet.attempt
         line = {"queued_at": Now(), "not_before": None, "returned": False, **together}
@@ -208,85 +201,6 @@ def _lock(
         wake_drivers_after_commit()
     attempt.refresh_from_db()
     return attempt
-
-
-def _together(sheet: Sheet) -> Json:
-    """What a round of a pair does in the queue: it joins the partner's, or waits a while for the partner's answers.
-
-    Nobody hangs: the time is up by itself, and then whoever waited runs alone. Raises Refused where the partner's run
-    began in this moment.
-    """
-    if sheet.pair is None or sheet.partner is None:
-        return {}
-    if sheet.host is not None:
-        # The guard stands in the UPDATE: a run that has begun takes nobody in any more.
-        waits = Attempt.objects.filter(
-            pk=sheet.host.pk, state=State.QUEUED, partner_until__isnull=False, cancel_requested=False
-        )
-        if not waits.update(partner_until=None, queued_at=Now(), version=F("version") + 1):
-            raise Refused(OTHER_INPUTS)
-        return {"rides_on": sheet.host, "partner_until": None}
-    if not may_still_come(sheet.pair, sheet.partner, sheet.step.key, sheet.pair_number, sheet.round_number):
-        return {}
-    until = timezone.now() + timedelta(seconds=settings.LABHUB_PARTNER_S)
-    return {"partner_until": until, "queued_at": until}
-
-
-def _is_plan_of(host: Attempt, plan: Plan) -> bool:
-    theirs = host.rounds.order_by("-number").values_list("plan", flat=True)[0]
-    return bool(json.loads(json.dumps(plan.to_json())) == theirs)
-
-
-def _begin(
-    sheet: Sheet, state: State, counts_at: datetime, late_percent: int, together: Mapping[str, Any]
-) -> Attempt:
-    """A new attempt, charged at once; it is given back when it ends as a fault of the server."""
-    free = (
-        Attempt.objects.for_grade()
-        .filter(
-            user=sheet.user,
-            step=sheet.step.key,
-            charged=False,
-            finished_at__gt=timezone.now() - timedelta(hours=1),
-            state__in=[State.ERRORED, State.GRADED],
-        )
-        .exclude(reason=Reason.ENDED_BY_ADMIN)  # that was no fault which somebody could draw out
-        .count()
-    )
-    if free >= FREE_REPEATS_AN_HOUR:
-        raise Refused(
-            N_(
-                "The server failed %(count)s of your attempts in the last hour. They cost you nothing, but please wait"
-                " a while, or tell your instructor, before trying this step again.",
-                count=free,
-            )
-        )
-    count, _created = AttemptCount.objects.get_or_create(
-        course=sheet.course, user=sheet.user, step=sheet.step.key
-    )
-    # `charged` must still be what the form was drawn from, else the answers belong to other inputs.
-    bumped = AttemptCount.objects.filter(
-        pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.terms.attempts
-    ).update(charged=F("charged") + 1)
-    if not bumped:
-        if sheet.attempts_left == 0:
-            raise Refused(N_("You have no attempts left for this step."))
-        raise Refused(N_("Another attempt began meanwhile. Reload the page; your inputs are new."))
-    now = timezone.now()
-    return Attempt.objects.create(
-        course=sheet.course,
-        user=sheet.user,
-        step=sheet.step.key,
-        step_version=sheet.step.version,
-        seed_number=sheet.seed_number,
-        state=state,
-        submitted_at=counts_at,
-        late_percent=late_percent,
-        pair=sheet.pair,
-        pair_number=sheet.pair_number,
-        changed_at=now,
-        **{"queued_at": now, **together},
-    )
 
 
 def _too_long(plan: Plan) -> str | None:

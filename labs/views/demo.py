@@ -27,7 +27,7 @@ from labs.steps.base import Step
 from labs.views.attempt import frames_file
 from labs.views.guard import attempt_or_404, course_of_instructor_or_404, course_or_404, step_or_404, who
 from labs.views.replay import replay_json
-from labs.views.shown import ShownRecording, Streams, titles_of
+from labs.views.shown_run import ShownRecording, Streams, titles_of
 from labs.views.strings import strings
 from labs.views.words import say
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.utils.translation import gettext
@@ -16,101 +15,22 @@ from django.utils.translation import gettext
 from labs.actions.regrade.again import grade_again, with_recordings
 from labs.grading.checks import Check, Verdict
 from labs.limits import limits_in_force
-from labs.measure.plan import Ask, Get, Plan
+from labs.measure.plan import Plan
 from labs.measure.recording import Recording, RunRecord
-from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Reason, Round, Run, State, StoredRecording
+from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Round, Run, State, StoredRecording
 from labs.sheets import seen_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
-from labs.views import evidence, reasons, strings, throttled, words
+from labs.views import evidence, reasons, words
 from labs.views.answers import Answer, answers_of, choice_names
 from labs.views.figures.attempt import RanRound, plots_of, voice_of
 from labs.views.figures.diff import ShownDiff, run_diffs
 from labs.views.figures.plot import Plot
 from labs.views.figures.voice import Voice
-from labs.views.figures.waterfall import Waterfall, run_waterfall
 from labs.views.history import ShownGrade, history_of
-from labs.views.timeline import timeline
+from labs.views.shown_run import ShownRecording, ShownRun, Streams, calls_of, titles_of
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRecording:
-    """`call`: the address that was asked where the model was asked nothing; "" for an ask."""
-
-    title: Text | None
-    recording: Recording
-    has_frames: bool
-    call: str = ""
-
-    @property
-    def name(self) -> str:
-        return words.say(self.title) or self.recording.key
-
-    @property
-    def end_word(self) -> Text:
-        return words.ENDS[self.recording.figures.end]
-
-    @property
-    def figures_line(self) -> str:
-        """The line that the live panel wrote under the answer."""
-        figures = self.recording.figures
-        counts = {n: getattr(figures, n) for n in ("cache_n", "prompt_n", "predicted_n")}
-        said = {name: words.NONE if count is None else count for name, count in counts.items()}
-        return f"{gettext(strings.FIGURES) % {'ttft': words.us(figures.ttft_us), **said}} · {words.say(self.end_word)}"
-
-    @property
-    def tokens_a_second(self) -> float | None:
-        us_per_token = self.recording.figures.us_per_token
-        return 1_000_000 / us_per_token if us_per_token else None
-
-
-@dataclass(frozen=True)
-class ShownRun:
-    """`queued_at`: when it began to wait. `diffs` are empty but for an accepted run of a step that shows them."""
-
-    run: Run
-    accepted: bool
-    recordings: Sequence[ShownRecording]
-    queued_at: datetime
-    diffs: Sequence[ShownDiff] = ()
-    hides_scores: bool = False
-
-    @property
-    def asks(self) -> list[ShownRecording]:
-        return [shown for shown in self.recordings if shown.recording.kind == "ask"]
-
-    @cached_property
-    def waterfall(self) -> Waterfall | None:
-        asks = [(shown.name, shown.recording) for shown in self.asks]
-        return run_waterfall(asks, self.queued_at, self.run.started_at, self.run.facts.get("lease_us"))
-
-    @property
-    def outcome_word(self) -> Text:
-        if self.run.reason == Reason.ENDED_BY_ADMIN:
-            return words.TAKEN_BACK
-        is_verdict = self.run.outcome == Run.Outcome.INCONCLUSIVE
-        return words.OUTCOMES[Run.Outcome.RECORDED if self.hides_scores and is_verdict else self.run.outcome]
-
-    @property
-    def stops(self) -> list[str]:
-        return throttled.sentences(self.run.facts.get("throttled", {}))
-
-    @property
-    def reason_word(self) -> Text | None:
-        return reasons.WHAT_HAPPENED.get(self.run.reason)
-
-    @property
-    def timeline_json(self) -> str:
-        return json.dumps(timeline([(shown.title, shown.recording) for shown in self.asks]))
-
-
-@dataclass(frozen=True, slots=True)
-class Streams:
-    title: str
-    number: int
-    asks: Sequence[ShownRecording]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +238,7 @@ class ShownAttempt:
         accepted = run.pk == row.accepted_run_id
         record = self.seen[row.key].run if accepted else None
         known = record.recordings if record is not None else {}
-        calls = _calls(row.plan)
+        calls = calls_of(row.plan)
         return ShownRun(
             run=run,
             accepted=accepted,
@@ -357,28 +277,3 @@ class ShownAttempt:
     def _hints(self, check: Check) -> Sequence[Text]:
         """None before a fail; one after it, the second after another try. The page never holds the others."""
         return check.hints[: self.tries] if check.verdict is Verdict.FAIL else ()
-
-
-def titles_of(plan: Mapping[str, Any] | None) -> Mapping[str, Text]:
-    """Asks by title and notes by text, by key."""
-    if not plan:
-        return {}
-    items = [item for item in Plan.from_json(plan).all_items if not isinstance(item, Get)]
-    named = [(item.key, item.title if isinstance(item, Ask) else item.text) for item in items]
-    return {key: text for key, text in named if text.msgid}
-
-
-CALLS: Mapping[str, str] = {
-    "health": "GET /health",
-    "props": "GET /props",
-    "slots": "GET /slots",
-    "metrics": "GET /metrics",
-    "tokens": "POST /tokenize",
-    "erase": "POST /slots/{slot}?action=erase",
-}
-
-
-def _calls(plan: Mapping[str, Any] | None) -> Mapping[str, str]:
-    """What was called for each key that is no ask."""
-    items = Plan.from_json(plan).items if plan else ()
-    return {item.key: CALLS[item.what].format(slot=item.slot) for item in items if isinstance(item, Get)}

@@ -11,6 +11,7 @@ from labs.actions.submit import submit
 from labs.models import Attempt, Course, Endpoint, Enrolment
 from labs.steps import all_steps
 from tests.actions.toy import ToyStep
+from tests.measure.scripted import ScriptedLlama
 
 Submit = Callable[..., Attempt]
 
@@ -48,6 +49,12 @@ def lee(course: Course) -> User:
     user = User.objects.create_user("lee")
     Enrolment.objects.create(user=user, course=course)
     return user
+
+
+@pytest.fixture
+def llama() -> Iterator[ScriptedLlama]:
+    with ScriptedLlama() as server:
+        yield server
 
 
 @pytest.fixture

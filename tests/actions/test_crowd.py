@@ -52,6 +52,20 @@ def end(claim: Claim, rng: random.Random) -> None:
             finish(claim, drive())
 
 
+def thread(faults: list[BaseException], job: Callable[[], None]) -> threading.Thread:
+    """One that keeps what went wrong, and no connection."""
+
+    def run() -> None:
+        try:
+            job()
+        except BaseException as fault:
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    return threading.Thread(target=run, daemon=True)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_crowd(course: Course, post: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labs.actions.sweep.wake", lambda task: True)
@@ -63,17 +77,6 @@ def test_a_crowd(course: Course, post: Submit, monkeypatch: pytest.MonkeyPatch) 
         post(student)
     faults: list[BaseException] = []
 
-    def thread(job: Callable[[], None]) -> threading.Thread:
-        def run() -> None:
-            try:
-                job()
-            except BaseException as fault:
-                faults.append(fault)
-            finally:
-                connection.close()
-
-        return threading.Thread(target=run, daemon=True)
-
     def stops() -> None:
         for attempt in list(Attempt.objects.order_by("?")[: STUDENTS // 2]):
             cancel(attempt)
@@ -81,7 +84,10 @@ def test_a_crowd(course: Course, post: Submit, monkeypatch: pytest.MonkeyPatch) 
     def worker(n: int) -> Callable[[], None]:
         return lambda: work(f"w{n}", random.Random(n))
 
-    threads = [thread(worker(n)) for n in range(4)] + [thread(stops), thread(sweep_once)]
+    threads = [thread(faults, worker(n)) for n in range(4)] + [
+        thread(faults, stops),
+        thread(faults, sweep_once),
+    ]
     for one in threads:
         one.start()
     for one in threads:

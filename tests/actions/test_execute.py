@@ -59,12 +59,6 @@ def quick(settings: Settings, valkey: Valkey, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def llama() -> Iterator[ScriptedLlama]:
-    with ScriptedLlama() as server:
-        yield server
-
-
-@pytest.fixture
 def endpoint(llama: ScriptedLlama) -> Endpoint:
     return Endpoint.objects.create(name="a", base_url=llama.url, state=Endpoint.State.UP)
 

@@ -39,12 +39,6 @@ def quick(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.fixture
-def llama() -> Iterator[ScriptedLlama]:
-    with ScriptedLlama() as server:
-        yield server
-
-
-@pytest.fixture
 def attempt(kim: User, post: Submit, llama: ScriptedLlama, lines: Lines) -> Attempt:
     Endpoint.objects.create(name="ep-a", base_url=llama.url, api_key=KEY, state=Endpoint.State.UP)
     User.objects.update(first_name=PERSON, last_name=PERSON)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.utils import timezone
 
 from labs.actions import pairs
@@ -18,7 +16,7 @@ from labs.actions.errors import Refused
 from labs.actions.sweep import sweep_once
 from labs.models import LIVE, Attempt, AttemptCount, Course, Endpoint, Enrolment, Lease, Run, State
 from tests.actions.conftest import Submit
-from tests.actions.test_crowd import LIMIT_S, work
+from tests.actions.test_crowd import LIMIT_S, thread, work
 
 PAIRS = 8
 
@@ -45,17 +43,6 @@ def test_partners_who_come_at_any_moment(
     faults: list[BaseException] = []
     refused: list[User] = []
 
-    def thread(job: Callable[[], None]) -> threading.Thread:
-        def run() -> None:
-            try:
-                job()
-            except BaseException as fault:
-                faults.append(fault)
-            finally:
-                connection.close()
-
-        return threading.Thread(target=run, daemon=True)
-
     def come(users: list[User]) -> None:
         for user in users:
             try:
@@ -74,12 +61,12 @@ def test_partners_who_come_at_any_moment(
         return lambda: work(f"w{n}", random.Random(n))
 
     threads = [
-        thread(lambda: come(seconds[::2])),
-        thread(lambda: come(seconds[1::2])),
-        thread(worker(1)),
-        thread(worker(2)),
-        thread(stop_some),
-        thread(sweep_once),
+        thread(faults, lambda: come(seconds[::2])),
+        thread(faults, lambda: come(seconds[1::2])),
+        thread(faults, worker(1)),
+        thread(faults, worker(2)),
+        thread(faults, stop_some),
+        thread(faults, sweep_once),
     ]
     for one in threads[:2] + threads[4:]:
         one.start()

@@ -67,11 +67,6 @@ def test_another_server_has_another_speed(tried: Endpoint) -> None:
 @pytest.mark.django_db(transaction=True)
 class TestOnAServer:
     @pytest.fixture
-    def llama(self) -> Iterator[ScriptedLlama]:
-        with ScriptedLlama() as server:
-            yield server
-
-    @pytest.fixture
     def endpoint(self, llama: ScriptedLlama) -> Iterator[Endpoint]:
         yield Endpoint.objects.create(
             name="a", base_url=llama.url, state=Endpoint.State.UP, fingerprint="f1", canaries_of="f0"

@@ -80,12 +80,6 @@ def workers(
 
 
 @pytest.fixture
-def llama() -> Iterator[ScriptedLlama]:
-    with ScriptedLlama() as server:
-        yield server
-
-
-@pytest.fixture
 def endpoint(llama: ScriptedLlama, valkey: Valkey, workers: Workers) -> Endpoint:
     """Probed just now, so that nobody probes it during the test."""
     return Endpoint.objects.create(

@@ -257,7 +257,7 @@ LEFT_OUT = {"AttemptCount", "JoinTry"}
 
 
 def test_a_new_table_about_people_is_thought_of() -> None:
-    """`labs/owndata.py` tells it, or it says here why not."""
+    """`labs/owndata/` tells it, or it says here why not."""
     about_people = {
         model.__name__
         for model in apps.get_app_config("labs").get_models()

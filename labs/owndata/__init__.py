@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from axes.models import AccessLog
 from django.contrib.auth.models import User
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from labs.measure.frames import unpack_frames
 from labs.models import (
     Attempt,
     AuditRow,
@@ -25,16 +22,13 @@ from labs.models import (
     Course,
     Enrolment,
     Extension,
-    FrameStore,
     Grade,
-    GradeEvent,
     Notice,
     PairMember,
-    Run,
     SchoolLink,
-    StoredRecording,
     Viewing,
 )
+from labs.owndata.attempts import as_json, login_of, members_of
 from labs.steps import all_steps
 from labs.tables.write import Cell, csv_file
 from labs.tables.zipped import Member
@@ -62,7 +56,7 @@ class OwnData:
 
     def members(self) -> Iterator[Member]:
         yield "about.txt", [about().encode()]
-        yield "account.json", [_json(self._account())]
+        yield "account.json", [as_json(self._account())]
         tables = {
             "courses": self._courses(),
             "attempts": self._attempts(),
@@ -83,7 +77,7 @@ class OwnData:
             for attempt in some.select_related("course").prefetch_related(
                 "rounds", "runs__recordings__frame_store", "grade_events__by"
             ):
-                yield from self._attempt(attempt)
+                yield from members_of(attempt, hides=self._hides(attempt))
 
     def _own(self, rows: Any) -> Any:
         return rows.filter(user=self.user)
@@ -168,7 +162,7 @@ class OwnData:
                 _at(row.due_at),
                 row.extra_attempts,
                 row.why,
-                _login(row.by),
+                login_of(row.by),
                 _at(row.created_at),
             )
 
@@ -184,7 +178,7 @@ class OwnData:
         parts = self._own(PairMember.objects.select_related("course", "pair").order_by("pk"))
         for part in parts.prefetch_related("pair__members__user"):
             others = [one.user for one in part.pair.members.all() if one.user_id != self.user.pk]
-            partner = ", ".join(_login(one) for one in others)
+            partner = ", ".join(login_of(one) for one in others)
             yield part.course.slug, partner, _at(part.pair.began_at), _at(part.ended_at)
 
     def _notices(self) -> Iterator[Sequence[Cell]]:
@@ -196,7 +190,7 @@ class OwnData:
                 row.kind,
                 row.step,
                 str(row.attempt_id or ""),
-                _login(row.by),
+                login_of(row.by),
                 _at(row.at),
                 _at(row.read_at),
             )
@@ -205,7 +199,7 @@ class OwnData:
         yield "course", "by", "began_at", "ended_at"
         rows = Viewing.objects.filter(whom=self.user).select_related("course", "by").order_by("pk")
         for row in rows:
-            yield row.course.slug, _login(row.by), _at(row.began_at), _at(row.ended_at)
+            yield row.course.slug, login_of(row.by), _at(row.began_at), _at(row.ended_at)
 
     def _changes(self) -> Iterator[Sequence[Cell]]:
         """From the audit. Addresses only of what this person did: those of others are theirs. Without details: they
@@ -229,43 +223,6 @@ class OwnData:
         for row in AccessLog.objects.filter(username=self.user.get_username()).order_by("pk"):
             yield _at(row.attempt_time), _at(row.logout_time), row.ip_address, row.user_agent
 
-    def _attempt(self, attempt: Attempt) -> Iterator[Member]:
-        folder = (
-            f"attempts/{attempt.course.slug}/{attempt.step}/{attempt.created_at:%Y%m%d-%H%M%S}-{attempt.pk}"
-        )
-        yield f"{folder}/attempt.json", [_json(self._attempt_json(attempt))]
-        for run in attempt.runs.all():
-            for recording in run.recordings.all():
-                store = getattr(recording, "frame_store", None)
-                if store is not None:
-                    yield f"{folder}/frames/run{run.number}-{recording.key}.jsonl", _frame_lines(store)
-
-    def _attempt_json(self, attempt: Attempt) -> Json:
-        hides = self._hides(attempt)
-        fields = ("id", "step", "step_version", "practice", "state", "reason", "submitted_at", "late_percent")
-        runs: dict[int, list[Json]] = {}
-        for run in attempt.runs.all():
-            runs.setdefault(run.round_id, []).append(_run_json(run, hides=hides))
-        return {
-            "course": attempt.course.slug,
-            **{name: getattr(attempt, name) for name in fields},
-            "created_at": attempt.created_at,
-            "finished_at": attempt.finished_at,
-            "rounds": [
-                {
-                    "number": row.number,
-                    "key": row.key,
-                    "locked_at": row.locked_at,
-                    "challenge": row.challenge,
-                    "answers": row.answers,
-                    "plan": row.plan,
-                    "runs": runs.get(row.pk, []),
-                }
-                for row in attempt.rounds.all()
-            ],
-            "grades": "held back" if hides else [_event_json(event) for event in attempt.grade_events.all()],
-        }
-
 
 def about() -> str:
     return _(
@@ -278,52 +235,5 @@ def about() -> str:
     )
 
 
-def _run_json(run: Run, *, hides: bool) -> Json:
-    """That a run proved nothing is a verdict too."""
-    outcome = Run.Outcome.RECORDED if hides and run.outcome == Run.Outcome.INCONCLUSIVE else run.outcome
-    return {
-        "number": run.number,
-        "outcome": outcome,
-        "reason": run.reason,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "facts": run.facts,
-        "recordings": [_recording_json(one) for one in run.recordings.all()],
-    }
-
-
-def _recording_json(recording: StoredRecording) -> Json:
-    return {"key": recording.key, **recording.data}
-
-
-def _event_json(event: GradeEvent) -> Json:
-    fields = ("kind", "step_version", "limits_version", "points", "open_points", "checks", "evidence_hash")
-    return {
-        **{name: getattr(event, name) for name in fields},
-        "comment": event.comment,
-        "by": _login(event.by),
-        "at": event.created_at,
-    }
-
-
-def _frame_lines(store: FrameStore) -> Iterable[bytes]:
-    for frame in unpack_frames(bytes(store.blob)):
-        line = {"at_us": frame.at_us, "base64": base64.b64encode(frame.data).decode()}
-        yield json.dumps(line).encode() + b"\n"
-
-
-class _Encoder(DjangoJSONEncoder):
-    def default(self, o: object) -> object:
-        return o.isoformat() if isinstance(o, datetime) else super().default(o)
-
-
-def _json(data: object) -> bytes:
-    return json.dumps(data, cls=_Encoder, ensure_ascii=False, indent=1).encode()
-
-
 def _at(at: datetime | None) -> str:
     return at.isoformat(timespec="seconds") if at is not None else ""
-
-
-def _login(user: User | None) -> str:
-    return user.get_username() if user is not None else ""
