@@ -55,9 +55,32 @@ def submit(
     `practice`: what was on the page was practice, which is never late and counts nowhere.
     Raises InvalidAnswers (the form carries the errors), Refused (why, in a sentence) or NotFound.
     """
-    arrived_at = timezone.now()
     if repeated := _repeated(user, submit_key):
         return repeated
+    try:
+        attempt = _submit(user, course, step, round_key, data, submit_key, agreed_percent, practice=practice)
+    except (Refused, InvalidAnswers):
+        # The same POST once more was first, at whatever moment: whoever lost shows what the winner made.
+        if repeated := _repeated(user, submit_key):
+            return repeated
+        raise
+    with bound(attempt=attempt.pk):
+        log.info("round %s of %s is %s", round_key, step.key, attempt.state)
+    return attempt
+
+
+def _submit(
+    user: User,
+    course: Course,
+    step: Step,
+    round_key: str,
+    data: Mapping[str, Any],
+    submit_key: UUID,
+    agreed_percent: int,
+    *,
+    practice: bool,
+) -> Attempt:
+    arrived_at = timezone.now()
     if course.ends_at is not None and course.has_ended(arrived_at):
         raise Refused(
             N_(
@@ -94,19 +117,11 @@ def submit(
         _let_run(sheet, form, plan)
     try:
         with transaction.atomic():
-            attempt = _lock(sheet, submit_key, answers, plan, counts_at, standing)
-    except (IntegrityError, Refused) as lost:
-        # The same POST once more, or another tab, was first: whoever lost shows what the winner made.
-        if repeated := _repeated(user, submit_key):
-            return repeated
-        if isinstance(lost, Refused):
-            raise
+            return _lock(sheet, submit_key, answers, plan, counts_at, standing)
+    except IntegrityError as lost:
         raise Refused(
             N_("One of your attempts is already waiting or running. Wait for it to end, or stop it first.")
         ) from lost
-    with bound(attempt=attempt.pk):
-        log.info("round %s of %s is %s", round_key, step.key, attempt.state)
-    return attempt
 
 
 def _let_in(sheet: Sheet, arrived_at: datetime, agreed_percent: int) -> tuple[Standing, datetime]:

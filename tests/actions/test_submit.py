@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import uuid
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
+from labs.actions import submit as submit_module
 from labs.actions import wake
 from labs.actions.cancel import cancel
 from labs.actions.claim import claim_next
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.finish import finish
 from labs.models import Attempt, AttemptCount, Course, Endpoint, Round, State
+from labs.sheets import Sheet
 from tests.actions.conftest import Submit
 from tests.actions.toy import drive
 
@@ -62,6 +65,24 @@ def test_somebody_elses_key_is_not_found(kim: User, lee: User, post: Submit) -> 
     post(kim, key=key)
     with pytest.raises(NotFound):
         post(lee, key=key)
+
+
+def test_the_first_post_may_come_through_while_the_same_one_is_looked_at(
+    kim: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither 'locked in another window' nor anything else: the second shows what the first made."""
+    key, made = uuid.uuid4(), list[Attempt]()
+    look = submit_module.sheet_for
+
+    def slowly(*args: Any, **more: Any) -> Sheet:
+        if not made:
+            monkeypatch.undo()
+            made.append(post(kim, key=key))
+        return look(*args, **more)
+
+    monkeypatch.setattr(submit_module, "sheet_for", slowly)
+    assert post(kim, key=key).pk == made[0].pk
+    assert Attempt.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
