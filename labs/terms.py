@@ -36,10 +36,10 @@ class Terms:
     extensions: Sequence[Extension] = ()
 
     def hides_scores(self, now: datetime) -> bool:
-        return _hides(self.holds_scores, self.release_at, now)
+        return hides(self.holds_scores, self.release_at, now)
 
 
-def _hides(holds_scores: bool, release_at: datetime | None, now: datetime) -> bool:
+def hides(holds_scores: bool, release_at: datetime | None, now: datetime) -> bool:
     return holds_scores and (release_at is None or now < release_at)
 
 
@@ -56,7 +56,7 @@ def held_steps(course: Course, now: datetime) -> set[str]:
     return {
         step
         for (_course_id, step), rule in rules_in_force([course]).items()
-        if _hides(rule.holds_scores, rule.release_at, now)
+        if hides(rule.holds_scores, rule.release_at, now)
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F, Q
 
 from labs.actions import endpoint as verbs
 from labs.actions.audit import record
@@ -82,12 +83,13 @@ def accept(endpoint: Endpoint, by: User) -> None:
 
 
 def stranded(endpoint: Endpoint, here: Openings | None = None) -> list[Attempt]:
-    """Who waits and could run nowhere else than there, by what the other servers are good for."""
+    """Who waits, or runs there now, and could run nowhere else, by what the other servers are good for."""
     here = here or openings()
     others = Openings([one for one in here.endpoints if one.pk != endpoint.pk], {})
     able: dict[str, bool] = {}
     found = []
-    for attempt in Attempt.objects.filter(state=State.QUEUED):
+    runs_there = Q(state=State.RUNNING, runs__lease__endpoint=endpoint)
+    for attempt in Attempt.objects.filter(Q(state=State.QUEUED) | runs_there).distinct():
         if attempt.step not in able:
             able[attempt.step] = any(others.may_run(one, attempt.step) for one in others.answering)
         if not able[attempt.step]:
@@ -98,7 +100,6 @@ def stranded(endpoint: Endpoint, here: Openings | None = None) -> list[Attempt]:
 def remove(endpoint: Endpoint, by: User, *, gives_back: bool) -> None:
     """Out of every list; its runs keep their evidence. What runs there is put back; with `gives_back` those who could
     run nowhere else are ended at no cost, else they wait for another server."""
-    left = stranded(endpoint) if gives_back else []
     with transaction.atomic():
         # Its row first, then the lease: a worker that stores a result takes them in this order too.
         verbs.pause(_only(endpoint))
@@ -108,16 +109,17 @@ def remove(endpoint: Endpoint, by: User, *, gives_back: bool) -> None:
         # Its name and its key are free again; the address finds it should it come back.
         gone = {"state": Endpoint.State.REMOVED, "name": f"{endpoint.name[:80]} #{endpoint.pk}"}
         _only(endpoint).update(**{**verbs.FINDINGS, **gone, "api_key": "", "pause_note": "", "pool": None})
+    # Only now: who ran there was put back, and may be one of them.
+    left = stranded(endpoint) if gives_back else []
     act(Do.GIVE_BACK, [Seen(attempt.pk, attempt.version) for attempt in left], by)
 
 
 def _put_back(endpoint: Endpoint, by: User) -> bool:
     """The run that holds the lease, or the canaries that do; they hear of it at their next heartbeat."""
+    # Also where nobody holds it: a worker that saw the endpoint up a moment ago finds another token.
+    Lease.objects.filter(endpoint=endpoint, run=None).update(token=F("token") + 1, holder="", expires_at=None)
     lease = Lease.objects.select_related("run__attempt").get(endpoint=endpoint)
     if lease.run is None:
-        Lease.objects.filter(pk=lease.pk, token=lease.token, run=None).exclude(holder="").update(
-            token=lease.token + 1, holder="", expires_at=None
-        )
         return False
     attempt = lease.run.attempt
     with transaction.atomic():

@@ -8,15 +8,16 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import F
 
 from labs.actions.audit import record
+from labs.actions.claim import free_leases
 from labs.actions.errors import Refused
 from labs.llama import machine
 from labs.llama.errors import LlamaError
 from labs.llama.flags import Flags, default_model
 from labs.llama.wanted import Said, Wanted
-from labs.models import Endpoint, Lease
+from labs.models import Endpoint
 from labs.models.audit import Verb
 from labs.text import N_
 
@@ -48,8 +49,8 @@ def ask_for(endpoint: Endpoint, wanted: Wanted, by: User) -> None:
         _must_fit(wanted)
     with transaction.atomic():
         here = Endpoint.objects.filter(pk=endpoint.pk, state=Endpoint.State.PAUSED)
-        held = Lease.objects.filter(endpoint=endpoint, expires_at__gt=timezone.now()).exclude(holder="")
-        if not here.exists() or held.exists():
+        # A new token: a worker that saw it up a moment ago loses its claim to this start.
+        if not here.exists() or not free_leases().filter(endpoint=endpoint).update(token=F("token") + 1):
             raise Refused(
                 N_("Drain it first, and wait until nothing runs there: a start in between would spoil a run.")
             )

@@ -92,6 +92,13 @@ def tell_of_release(course_id: int, step: str, by: User | None) -> None:
     tell_all(Kind.RELEASED, course_id, step, by, {user: (None, {}) for user in users})
 
 
+def mark_seen(user: User, attempt: Attempt) -> None:
+    """Who has the attempt's page before them has read what there was to tell of it."""
+    new = Notice.objects.filter(user=user, read_at=None, attempt=attempt)
+    if new.exists():  # most pages tell nothing new, and should not wait for another's write
+        new.update(read_at=timezone.now())
+
+
 def mark_read(user: User, upto: int) -> int:
     """The person's own notices up to this one. How many were new."""
     new = Notice.objects.filter(user=user, read_at=None, pk__lte=upto)

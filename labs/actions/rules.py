@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from labs.actions.audit import record
@@ -23,7 +25,7 @@ from labs.models.audit import Verb
 from labs.rules.clock import SkippedTime, add_days
 from labs.steps import all_steps
 from labs.steps.base import Step
-from labs.terms import is_held, rules_in_force, terms
+from labs.terms import hides, rules_in_force, terms
 from labs.text import N_
 
 LONGEST_WHY = 500
@@ -47,11 +49,12 @@ def set_rule(rule: StepRule) -> StepRule:
     nobody gets one afterwards."""
     now = timezone.now()
     with transaction.atomic():
-        was_held = is_held(rule.course, rule.step, now)
+        old = rules_in_force([rule.course]).get((rule.course_id, rule.step))
+        rule.release_told = not hides(rule.holds_scores, rule.release_at, now)
         rule.save(force_insert=True)
         _forgive(rule.course, [rule.step])
         record(Verb.RULES_SET, rule.by, course=rule.course, what=rule.step, rule=rule.pk)
-        if was_held and not is_held(rule.course, rule.step, now):
+        if rule.release_told and old is not None and _awaits_release(old):
             tell_of_release(rule.course_id, rule.step, rule.by)
         boards_changed(rule.course_id)  # what is held back is not on them
     return rule
@@ -62,15 +65,34 @@ def release_scores(course: Course, step: Step, by: User) -> bool:
     rule = rules_in_force([course]).get((course.pk, step.key))
     if rule is None or not rule.holds_scores:
         return False
-    was_held = rule.release_at is None or timezone.now() < rule.release_at
-    rule.pk, rule.holds_scores, rule.release_at, rule.by = None, False, None, by
+    was_held = _awaits_release(rule)
+    rule.pk, rule.holds_scores, rule.release_at, rule.release_told, rule.by = None, False, None, True, by
     with transaction.atomic():
         rule.save(force_insert=True)
         record(Verb.RELEASED, by, course=course, what=step.key, rule=rule.pk)
-        if was_held:  # else its time had come already
+        if was_held:  # else they have heard it: its time had come already
             tell_of_release(course.pk, step.key, by)
         boards_changed(course.pk)
     return True
+
+
+def due_releases() -> QuerySet[StepRule]:
+    """Their set time has come, and nobody was told."""
+    return StepRule.objects.filter(holds_scores=True, release_told=False, release_at__lte=Now())
+
+
+def release_at_its_time(rule: StepRule) -> None:
+    """Tells it once, and on the open boards too; of a rule that another has replaced there is nothing to tell."""
+    with transaction.atomic():
+        told = StepRule.objects.filter(pk=rule.pk, release_told=False).update(release_told=True)
+        if told and rules_in_force([rule.course])[rule.course_id, rule.step].pk == rule.pk:
+            tell_of_release(rule.course_id, rule.step, None)
+            boards_changed(rule.course_id)
+
+
+def _awaits_release(rule: StepRule) -> bool:
+    """Its points are held, or their time has come just now and the sweep has not told it yet."""
+    return rule.holds_scores and not rule.release_told
 
 
 def extend(course: Course, user: User, step: Step | None, given: Given, why: str, by: User) -> Extension:

@@ -25,6 +25,7 @@ from labs.actions.probe import due
 from labs.actions.regrade.apply import cancel as cancel_regrade
 from labs.actions.regrade.build import overdue, stalled
 from labs.actions.retention import Retention
+from labs.actions.rules import due_releases, release_at_its_time
 from labs.actions.share import hand_over
 from labs.actions.view_as import end as end_viewing
 from labs.actions.view_as import overdue as viewings_overdue
@@ -50,6 +51,12 @@ def sweep_once() -> None:
         end_orphan,
     )
     _each(
+        Attempt.objects.filter(state=State.RUNNING, changed_at__lt=_before(5)).exclude(
+            runs__outcome=Run.Outcome.NONE
+        ),
+        end_runless,
+    )
+    _each(
         Attempt.objects.filter(state=State.OPEN).filter(
             Q(changed_at__lt=_before(settings.LABHUB_OPEN_ATTEMPT_S)) | Q(course__ends_at__lte=Now())
         ),
@@ -62,6 +69,7 @@ def sweep_once() -> None:
     )
     _each(overdue(), give_up_regrade)
     _each(viewings_overdue(), end_viewing)
+    _each(due_releases(), release_at_its_time)
     _each(
         Attempt.objects.filter(
             state=State.QUEUED,
@@ -140,6 +148,17 @@ def _end_run(run: Run) -> None:
         end_cancelled(attempt)
     else:
         end_or_repeat(attempt, Reason.WORKER_LOST, again=runs_so_far(run.round) < MOST_RUNS)
+
+
+def end_runless(attempt: Attempt) -> None:
+    """It runs, and has no run: someone deleted the row by hand. It starts anew, as after a lost worker."""
+    with transaction.atomic():
+        if attempt.cancel_requested:
+            end_cancelled(attempt)
+        else:
+            end_or_repeat(
+                attempt, Reason.WORKER_LOST, again=runs_so_far(attempt.rounds.latest("number")) < MOST_RUNS
+            )
 
 
 def expire_open(attempt: Attempt) -> None:

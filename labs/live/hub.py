@@ -47,7 +47,7 @@ class Hub:
         feed.followers.add(follower)
         self._spawn(self._bring_on(feed, follower))
         if follower.shown is not None and follower.shown.is_terminal:
-            self._watch.look_soon()
+            self._watch.look_soon(follower.attempt_id)
 
     def leave(self, follower: Follower) -> None:
         """Also of one who never followed, or has left already."""
@@ -105,7 +105,7 @@ class Hub:
             for follower in behind:
                 self._spawn(self._bring_on(feeds[key], follower))
             if kinds & NEWS or "started" in kinds:
-                self._watch.look_soon()
+                self._watch.look_soon(feeds[key].attempt_id)
         if news:
             await asyncio.sleep(GATHER_S)
 

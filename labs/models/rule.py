@@ -15,6 +15,7 @@ class StepRule(models.Model):
     Times are instants; `zone` is where they were entered, where days are counted and in which they are said.
     `attempts` None: as many as the course gives. `points` None: the step's own; else what it counts in the course.
     While `holds_scores`, and until `release_at` where that is set, students see no points and no verdicts.
+    `release_told`: they have heard that the time had come, or there is nothing to hear.
     """
 
     course = models.ForeignKey(Course, models.CASCADE, related_name="rules")
@@ -32,6 +33,7 @@ class StepRule(models.Model):
     points = models.PositiveSmallIntegerField(null=True, blank=True)
     holds_scores = models.BooleanField(default=False)
     release_at = models.DateTimeField(null=True, blank=True)
+    release_told = models.BooleanField(default=False)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

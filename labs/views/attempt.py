@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from labs.access import may_see
+from labs.access import may_see, only_course
 from labs.actions.cancel import cancel as cancel_attempt
 from labs.actions.errors import Refused
+from labs.actions.notify import mark_seen
 from labs.actions.override import clear_override, override
 from labs.measure.frames import unpack_frames
 from labs.models import Attempt, FrameStore, Role, State
@@ -34,6 +35,7 @@ from labs.views.strings import strings
 @require_safe
 def attempt(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
     found, step = attempt_or_404(request, attempt_id)
+    _mark_seen(who(request), found)
     return render(request, "labs/attempt.html", _context(who(request), found, step))
 
 
@@ -43,6 +45,7 @@ def attempt(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
 def attempt_panel(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
     """The parts that change when a run ends, for the page that followed it (`on` says which)."""
     found, step = attempt_or_404(request, attempt_id)
+    _mark_seen(who(request), found)
     if request.GET.get("on") == "step" and found.user_id == who(request).pk:
         return render(request, "labs/panel_step.html", step_context(who(request), found.course, step))
     return render(request, "labs/panel_attempt.html", _context(who(request), found, step))
@@ -108,6 +111,12 @@ def frames_file(store: FrameStore, name: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _mark_seen(user: User, found: Attempt) -> None:
+    """By its owner; whoever only looks at their pages reads nothing for them."""
+    if found.user_id == user.pk and only_course(user) is None:
+        mark_seen(user, found)
 
 
 def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from scripts.backups.contents import Contents, contents_of
 from scripts.backups.errors import Refused
@@ -47,7 +48,6 @@ def restore(source: Path, database: dict[str, Any]) -> Contents:
         "--no-privileges",
         "--exit-on-error",
         "--single-transaction",
-        f"--dbname={database['NAME']}",
         str(source),
     )
     with _connect(database) as connection:
@@ -65,29 +65,32 @@ def program(name: str) -> str:
     raise Refused(f"{name} is not installed. Debian has it in postgresql-client")
 
 
+def _where(database: dict[str, Any]) -> dict[str, Any]:
+    """What libpq is told of the database, as Django's connection tells it (`sslmode` and the like included), all but
+    the password."""
+    named = {
+        "host": database["HOST"],
+        "port": database["PORT"],
+        "dbname": database["NAME"],
+        "user": database["USER"],
+    }
+    options = {key: value for key, value in database["OPTIONS"].items() if key != "pool"}
+    return options | {key: value for key, value in named.items() if value}
+
+
 def _connect(database: dict[str, Any]) -> psycopg.Connection[Any]:
     try:
-        return psycopg.connect(
-            host=database["HOST"] or None,
-            port=database["PORT"] or None,
-            dbname=database["NAME"],
-            user=database["USER"] or None,
-            password=database["PASSWORD"] or None,
-        )
+        return psycopg.connect(password=database["PASSWORD"] or None, **_where(database))
     except psycopg.OperationalError as error:
         raise Refused(f"the database cannot be reached: {error}") from error
 
 
 def _run(database: dict[str, Any], name: str, *words: str) -> None:
     """The password goes by the environment: arguments are visible to everyone."""
-    given = {
-        "PGHOST": database["HOST"],
-        "PGPORT": str(database["PORT"] or ""),
-        "PGUSER": database["USER"],
-        "PGPASSWORD": database["PASSWORD"],
-        "PGDATABASE": database["NAME"],
-    }
-    environ = os.environ | {key: value for key, value in given.items() if value}
-    done = subprocess.run([program(name), *words], env=environ, capture_output=True, text=True, check=False)
+    environ = os.environ | ({"PGPASSWORD": database["PASSWORD"]} if database["PASSWORD"] else {})
+    where = f"--dbname={make_conninfo(**_where(database))}"
+    done = subprocess.run(
+        [program(name), where, *words], env=environ, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise Refused(f"{name} failed: {done.stderr.strip()}")

@@ -211,15 +211,19 @@ def test_2_paused_at_once_what_ran_is_first_again(
     assert [claim_and_finish(), claim_and_finish()] == [first, second]
 
 
+@pytest.mark.parametrize("asked", [True, False])
 def test_2_removed_who_waits_is_given_back_only_if_asked(
-    admin: Client, post: Submit, kim: User, lee: User, endpoint: Endpoint
+    admin: Client, post: Submit, kim: User, lee: User, endpoint: Endpoint, asked: bool
 ) -> None:
     running, waiting = post(kim), post(lee)
     claim()
     where = reverse("endpoint-remove", args=[endpoint.pk])
-    assert "1 attempt waits that no other server may run now" in admin.get(where).content.decode()
-    admin.post(where, {"give_back": "on"})
-    assert (fresh(running).state, fresh(waiting).state) == (State.QUEUED, State.ERRORED)
+    assert (
+        "2 attempts wait or run there that no other server may run now" in admin.get(where).content.decode()
+    )
+    admin.post(where, {"give_back": "on"} if asked else {})
+    state = State.ERRORED if asked else State.QUEUED
+    assert (fresh(running).state, fresh(waiting).state) == (state, state)
     endpoint.refresh_from_db()
     assert (endpoint.state, endpoint.name) == (Endpoint.State.REMOVED, f"a #{endpoint.pk}")
     assert admin.get(reverse("endpoint", args=[endpoint.pk])).status_code == 404

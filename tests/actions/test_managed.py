@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
+from labs.actions.console import pause_now
 from labs.actions.errors import Refused
 from labs.actions.managed import ask_for, models, said_of
 from labs.llama.wanted import Said, Wanted
@@ -76,6 +77,22 @@ def test_not_while_it_is_in_use(own: Endpoint, folder: Path, admin: User) -> Non
     Endpoint.objects.update(state=Endpoint.State.UP)
     refused(own, wish(), admin, "Drain it first")
     assert Wanted.read(folder) == Wanted()
+
+
+def test_a_claim_that_saw_the_server_up_comes_too_late(
+    own: Endpoint,
+    folder: Path,
+    admin: User,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    """A worker claims by the token that it saw; drained and started meanwhile, the server has another."""
+    before = Lease.objects.get(endpoint=own).token
+    with django_capture_on_commit_callbacks(execute=True):
+        ask_for(own, wish(), admin)
+    started = Lease.objects.get(endpoint=own)
+    assert (started.token, started.holder) == (before + 1, "")
+    pause_now(own, "", admin)
+    assert Lease.objects.get(endpoint=own).token == before + 2
 
 
 def test_not_what_would_not_start_or_is_not_ours(own: Endpoint, folder: Path, admin: User) -> None:

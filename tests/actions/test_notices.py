@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 from pytest_django import Settings
 
 from labs.actions.finish import finish
 from labs.actions.rules import Given, extend, release_scores, set_rule
 from labs.actions.stuck import Do, Seen, act
 from labs.actions.sweep import sweep_once
-from labs.models import Attempt, Course, Grade, GradeEvent, Notice, State, StepRule
+from labs.models import Attempt, BoardState, Course, Grade, GradeEvent, Notice, State, StepRule
 from labs.steps import all_steps
 from tests.actions.conftest import Submit
 from tests.actions.rows import claim
@@ -106,14 +109,18 @@ def test_what_is_undone_was_never_told(kim: User, course: Course) -> None:
     assert told() == []
 
 
-def test_a_release_is_told_to_those_who_have_a_grade(
-    kim: User, lee: User, course: Course, post: Submit
-) -> None:
-    step, teacher = all_steps()["toy"], User.objects.create_user("teacher")
+@pytest.fixture
+def grade(kim: User, course: Course, post: Submit) -> Grade:
+    """Kim has one at the step `toy`."""
     attempt = post(kim)
     Attempt.objects.filter(pk=attempt.pk).update(state=State.GRADED)
     event = GradeEvent.objects.create(attempt=attempt, step_version=1, points=1, checks=[], evidence_hash="")
-    Grade.objects.create(course=course, user=kim, step="toy", event=event)
+    return Grade.objects.create(course=course, user=kim, step="toy", event=event)
+
+
+@pytest.mark.usefixtures("grade")
+def test_a_release_is_told_to_those_who_have_a_grade(lee: User, course: Course) -> None:
+    step, teacher = all_steps()["toy"], User.objects.create_user("teacher")
     for release in (
         lambda: release_scores(course, step, teacher),
         lambda: set_rule(StepRule(course=course, step="toy", zone="Asia/Seoul", by=teacher)),
@@ -125,3 +132,54 @@ def test_a_release_is_told_to_those_who_have_a_grade(
         Notice.objects.all().delete()
     set_rule(StepRule(course=course, step="toy", zone="Asia/Seoul", by=teacher))
     assert told() == [], "nothing was held"
+
+
+def held_until(course: Course, at: datetime) -> StepRule:
+    return set_rule(StepRule(course=course, step="toy", zone="Asia/Seoul", holds_scores=True, release_at=at))
+
+
+def its_time_comes(rule: StepRule) -> None:
+    StepRule.objects.filter(pk=rule.pk).update(release_at=timezone.now() - timedelta(seconds=1))
+
+
+def board_versions() -> set[int]:
+    return set(BoardState.objects.values_list("version", flat=True))
+
+
+def test_a_release_at_a_set_time_is_told_once(grade: Grade, course: Course) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    rule = held_until(course, later)
+    [before] = board_versions()
+    sweep_once()
+    assert (told(), board_versions()) == ([], {before})
+    its_time_comes(rule)
+    for _again in range(2):
+        sweep_once()
+        assert (told(), board_versions()) == ([("kim", "released", "")], {before + 1})
+    release_scores(course, all_steps()["toy"], grade.user)
+    assert len(told()) == 1, "they know"
+
+
+def test_a_set_time_that_another_rule_replaced_is_not_told(grade: Grade, course: Course) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    replaced = held_until(course, later)
+    held_until(course, later + timedelta(hours=1))
+    its_time_comes(replaced)
+    sweep_once()
+    assert told() == []
+
+
+@pytest.mark.parametrize("by", ["the button", "new rules", "new rules that keep the time"])
+def test_a_time_that_came_a_moment_ago_is_told_by_whoever_comes_first(
+    by: str, grade: Grade, course: Course
+) -> None:
+    rule = held_until(course, timezone.now() + timedelta(hours=1))
+    its_time_comes(rule)
+    if by == "the button":
+        release_scores(course, all_steps()["toy"], grade.user)
+    elif by == "new rules":
+        set_rule(StepRule(course=course, step="toy", zone="Asia/Seoul"))
+    else:
+        held_until(course, timezone.now() - timedelta(seconds=1))
+    sweep_once()
+    assert told() == [("kim", "released", "")]

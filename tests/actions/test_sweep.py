@@ -80,6 +80,26 @@ def test_a_run_without_a_lease_is_ended(kim: User, post: Submit) -> None:
     assert attempt.state == State.QUEUED
 
 
+@pytest.mark.parametrize(
+    ("stopped", "state"), [(False, State.QUEUED), (True, State.CANCELLED)], ids=["goes on", "stopped"]
+)
+def test_a_running_attempt_whose_run_was_deleted_by_hand(
+    kim: User, post: Submit, stopped: bool, state: State
+) -> None:
+    attempt = post(kim)
+    assert claim_next("w")
+    Lease.objects.update(holder="", run=None, expires_at=None)
+    Run.objects.all().delete()
+    Attempt.objects.update(cancel_requested=stopped)
+    sweep_once()
+    attempt.refresh_from_db()
+    assert attempt.state == State.RUNNING, "it may have begun just now"
+    Attempt.objects.update(changed_at=timezone.now() - timedelta(seconds=10))
+    sweep_once()
+    attempt.refresh_from_db()
+    assert attempt.state == state
+
+
 def test_a_stopped_attempt_of_a_lost_worker_is_cancelled(kim: User, post: Submit) -> None:
     attempt = post(kim)
     assert claim_next("w")

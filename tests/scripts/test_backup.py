@@ -13,7 +13,9 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from psycopg.conninfo import conninfo_to_dict
 
+from labhub_voice.database import database
 from labs.models import Course, Grade, State
 from scripts.backups import copy, postgres
 from scripts.backups.__main__ import main
@@ -133,3 +135,24 @@ def test_the_commands_say_what_they_did(
     assert main(["restore", str(path), "--into", empty]) == 1
     assert main(["restore", str(tmp_path / "none.dump"), "--into", empty]) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_what_the_url_asks_for_reaches_the_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`sslmode` that Django obeys and pg_restore does not hear of would send every row in the clear."""
+    words = tmp_path / "words"
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{words}\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(postgres, "program", lambda name: str(program))
+    told = database("postgresql://lab:se%20cret@db.school:5433/lab%20hub?sslmode=require", pool_size=4)
+    postgres._run(told, "pg_restore")
+    [given] = [
+        line.removeprefix("--dbname=") for line in words.read_text().splitlines() if "--dbname=" in line
+    ]
+    assert conninfo_to_dict(given) == {
+        "host": "db.school",
+        "port": "5433",
+        "dbname": "lab hub",
+        "user": "lab",
+        "sslmode": "require",
+    }

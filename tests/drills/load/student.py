@@ -56,8 +56,9 @@ class Student:
         self._waits_with: uuid.UUID | None = None
         self.stopped: set[uuid.UUID] = set()
 
-    async def stop_waiting(self) -> None:
+    async def stop_waiting(self, within_s: float) -> None:
         """Presses Stop where the attempt still waits in the queue: else the last one would rest after minutes."""
+        await asyncio.sleep(self._rng.uniform(0, within_s))
         if (attempt := self._waits_with) is not None:
             self.stopped.add(attempt)
             await self._page("stop", f"/attempts/{attempt}/cancel", {})
@@ -79,12 +80,13 @@ class Student:
             await self._assets(home.text)
             step: str | None = None
             while not self._resting.is_set():
-                step = step or self._rng.choice(self._steps)
-                shown = await self._page("step", f"/courses/demo/steps/{step}/")
+                if step is None:  # else the panel brought the next round's form
+                    step = self._rng.choice(self._steps)
+                    await self._page("step", f"/courses/demo/steps/{step}/")
                 think_s = self._rng.uniform(*self._think_s)
                 await self._pause(think_s / 2)
                 given = await self._ask(people.answers, self.person.name, step)
-                if self._resting.is_set() or given is None or shown.status_code != 200:
+                if self._resting.is_set() or given is None:
                     step = None
                     continue
                 state = await self._one_round(step, *given)
