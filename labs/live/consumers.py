@@ -18,7 +18,6 @@ from labs.live.hub import hub
 from labs.live.outbox import outbox_for
 from labs.live.rights import LOGGED_OUT, NOT_FOUND
 from labs.live.seer import Seer, seer_of
-from labs.live.status import Status, statuses
 from labs.metrics.own import SOCKETS
 from labs.models import Attempt
 
@@ -44,9 +43,11 @@ class AttemptConsumer(AsyncWebsocketConsumer):
             await self.close(LOGGED_OUT)
             return
         try:
-            attempt, status, seer = await database_sync_to_async(_enter)(
+            attempt, seer = await database_sync_to_async(_enter)(
                 self.scope, self.scope["url_route"]["kwargs"]["attempt_id"]
             )
+            if (status := await hub().desk.ask(attempt.pk)) is None:
+                raise NotFound(str(attempt.pk))
         except NotFound:
             await self.close(NOT_FOUND)
             return
@@ -78,7 +79,6 @@ class AttemptConsumer(AsyncWebsocketConsumer):
             SOCKETS.labels("attempt").dec()
 
 
-def _enter(scope: Mapping[str, Any], attempt_id: UUID) -> tuple[Attempt, Status, Seer]:
+def _enter(scope: Mapping[str, Any], attempt_id: UUID) -> tuple[Attempt, Seer]:
     seer = seer_of(scope)
-    attempt = attempt_for(seer.user, attempt_id)
-    return attempt, statuses([attempt.pk])[attempt.pk], seer
+    return attempt_for(seer.user, attempt_id), seer

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from redis import RedisError
 
+from labs.live.desk import StatusDesk
 from labs.live.events import NEWS, EventId
 from labs.live.feed import Feed, opened
 from labs.live.follower import Follower
@@ -37,6 +38,7 @@ class Hub:
         self._redis_url = redis_url
         self.feeds: dict[UUID, Feed] = {}
         self.redis_up = True
+        self.desk = StatusDesk()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def follow(self, follower: Follower) -> None:

@@ -13,9 +13,11 @@ import os
 import platform
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 
 SWITCH_S = 0.0005  # a thread that holds the interpreter lock gives way after this instead of 5 ms
+MANY_NEW = 50_000  # objects, some 10 MB
 SLICE_NS = 100_000  # the least that Linux takes; a short slice wakes before a long one
 
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
@@ -44,11 +46,39 @@ def ask_for_short_slice() -> bool:
 
 @contextlib.contextmanager
 def no_collections() -> Iterator[None]:
-    """Without the cycle collector: its full round holds the interpreter for tens of ms in a process with Django."""
-    was_on = gc.isenabled()
-    gc.disable()
+    """Without the cycle collector: its full round holds the interpreter for tens of ms in a process with Django.
+
+    The runs of a process share it: it is off while one of them goes on. Where one always does, the end of a run looks
+    through what is new once that is much, in a few ms.
+    """
+    _runs.begin()
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        _runs.end()
+
+
+class _Runs:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number = 0
+        self._was_on = False
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._number:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._number += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._number -= 1
+            if self._number:
+                if gc.get_count()[0] > MANY_NEW:
+                    gc.collect(0)
+            elif self._was_on:
+                gc.enable()
+
+
+_runs = _Runs()

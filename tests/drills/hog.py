@@ -41,9 +41,9 @@ STEPS = (
 
 
 @contextlib.contextmanager
-def hogs(count: int) -> Iterator[None]:
+def hogs(count: int, nice: int) -> Iterator[None]:
     """Processes that only compute; they end with the block, or with this process."""
-    loop = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"
+    loop = f"import os\nos.nice({nice})\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"
     running = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(count)]
     try:
         yield
@@ -73,7 +73,7 @@ def one(scene: str, got: argparse.Namespace) -> int:
         def spoil() -> None:
             if when == "later":
                 fault()
-            stack.enter_context(hogs(got.hogs))
+            stack.enter_context(hogs(got.hogs, got.nice))
 
         def fault() -> None:
             for fake in fakes:
@@ -95,7 +95,7 @@ def one(scene: str, got: argparse.Namespace) -> int:
             ready=spoil,
             until_s=got.minutes * 60,
         )
-    print(f"{scene}, {got.hogs} hogs, {got.students} students, seed {got.seed}")
+    print(f"{scene}, {got.hogs} hogs (niceness {got.nice}), {got.students} students, seed {got.seed}")
     print(hour.report(), flush=True)
     return 1 if hour.problems else 0
 
@@ -110,6 +110,9 @@ def main() -> int:
     parser.add_argument("--students", type=int, default=5)
     parser.add_argument("--endpoints", type=int, default=4, help="fake ones")
     parser.add_argument("--hogs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument(
+        "--nice", type=int, default=0, help="of the hogs; the embedded server's is 10, so it gives way to 0"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="of the fake's time a token")
     parser.add_argument("--steps", nargs="+", default=list(STEPS))
     parser.add_argument("--seed", type=int, default=1)

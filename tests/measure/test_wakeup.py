@@ -6,10 +6,12 @@ import gc
 import os
 import sys
 import threading
+import weakref
+from contextlib import ExitStack
 
 import pytest
 
-from labs.measure.wakeup import SWITCH_S, ask_for_short_slice, no_collections, wake_early
+from labs.measure.wakeup import MANY_NEW, SWITCH_S, ask_for_short_slice, no_collections, wake_early
 
 
 def in_a_thread(work: object) -> None:
@@ -52,6 +54,35 @@ def test_the_collector_is_on_again_also_after_a_crash() -> None:
         assert not gc.isenabled()
         raise RuntimeError
     assert gc.isenabled()
+
+
+def test_the_collector_is_off_while_any_run_of_the_process_goes_on() -> None:
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(no_collections())
+        second.enter_context(no_collections())
+        first.close()
+        assert not gc.isenabled(), "the second is still being measured"
+        first.enter_context(no_collections())
+        second.close()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_cycles_do_not_pile_up_where_a_run_always_goes_on() -> None:
+    class Knot:
+        def __init__(self) -> None:
+            self.me = self
+
+    gc.collect()
+    with no_collections():  # of another thread, for ever
+        knots = []
+        for _ in range(3):
+            with no_collections():
+                for _ in range(MANY_NEW * 2 // 3):
+                    knot = Knot()
+                knots.append(weakref.ref(knot))
+                del knot
+        assert knots[0]() is None and knots[2]() is not None
 
 
 def test_who_had_the_collector_off_keeps_it_off() -> None:
