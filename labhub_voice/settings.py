@@ -156,7 +156,7 @@ STORAGES = {
 WHITENOISE_ADD_HEADERS_FUNCTION = add_headers
 
 # Pages that a web process works on at once (labhub_voice/pages.py).
-LABHUB_WEB_THREADS = int(env.number("LABHUB_WEB_THREADS", 4))
+LABHUB_WEB_THREADS = int(env.number("LABHUB_WEB_THREADS", 2))
 
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
 
