@@ -11,6 +11,7 @@ import asyncio
 import logging
 import sys
 import time
+from select import select
 from typing import Any
 
 from daphne.cli import CommandLineInterface
@@ -57,7 +58,8 @@ class GracefulServer(Server):
     async def _finish(self) -> None:
         began_s = time.monotonic()
         for port in self._ports:
-            port.doRead()  # who waits in the system's queue would be reset
+            while select([port.fileno()], [], [], 0)[0]:
+                port.doRead()  # who waits in the system's queue would be reset; one reading takes only some of them
             port.stopListening()
         sockets = self._open(WebSocketProtocol)
         for socket in sockets:

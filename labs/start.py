@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 
 from django.core.checks import run_checks
 
+M_ARENA_MAX = -8  # malloc.h
 START = "labs-start"  # the tag of checks that are cheap and that no process may start without
 
 
@@ -25,3 +27,12 @@ def settle() -> None:
     takes 60 to 120 ms, in which a web process passes no token on and a driver stamps none."""
     gc.collect()
     gc.freeze()
+    _few_heaps()
+
+
+def _few_heaps() -> None:
+    """glibc gives new threads heaps of their own, up to eight a core, and each stays as large as it ever was: a worker
+    of a busy class went on growing. One interpreter runs at a time, so two are enough. Other libraries have no such
+    wish to take."""
+    if hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(M_ARENA_MAX, 2)

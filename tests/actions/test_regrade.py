@@ -24,6 +24,7 @@ from labs.grading.checks import Check, Verdict
 from labs.limits import limits_in_force
 from labs.models import (
     Attempt,
+    BoardEntry,
     Course,
     FrameStore,
     Grade,
@@ -35,7 +36,7 @@ from labs.models import (
     StepLimits,
     StoredRecording,
 )
-from labs.steps.base import Seen
+from labs.steps.base import Score, Seen
 from tests.actions.conftest import Submit
 from tests.actions.rows import claim, fresh
 from tests.actions.toy import ToyRound, ToyStep, drive
@@ -245,6 +246,26 @@ def test_what_stopped_on_a_fault_of_ours_is_graded_after_all(
     apply(regrade, None)
     assert points_of(kim) == 5
     assert fresh(attempt).state == State.ERRORED, "a terminal state never changes"
+
+
+def test_what_is_rescued_comes_onto_its_boards_too(
+    course: Course, toy_step: ToyStep, kim: User, post: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every round was recorded; only grading the last one crashed."""
+
+    def scores(self: ToyStep, seen: Seen) -> Iterator[Score]:
+        yield Score("ttft", 12.5, {}, seen.run_of("two"))
+
+    monkeypatch.setattr(ToyStep, "scores", scores)
+    post(kim)
+    finish(claim(), drive())
+    attempt = post(kim, "two")
+    finish(claim(), drive(text="crash"))
+    assert (fresh(attempt).reason, BoardEntry.objects.count()) == ("grader_error", 0)
+    monkeypatch.setattr(ToyRound, "grade", _passes)
+    apply(preview(course, toy_step), None)
+    entry = BoardEntry.objects.get()
+    assert (entry.attempt, entry.value, entry.counts) == (attempt, 12.5, True)
 
 
 def _passes(self: ToyRound, seen: Seen) -> Iterator[Check]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
+from labs.actions.board import enter, scores_of
 from labs.actions.storable import storable
 from labs.grading.checks import Check
 from labs.grading.limits import Limits
@@ -77,6 +78,14 @@ def grade_again(attempt: Attempt, step: Step, limits: Limits) -> Again:
         log.exception("grading %s again failed", attempt)
         return Again([], Kept.GRADER_ERROR, storable(repr(error)[:300]))
     return Again(checks) if checks else Again([], Kept.NOTHING_RECORDED)
+
+
+def enter_rescued(attempt: Attempt, step: Step) -> None:
+    """Onto its boards, now that a regrade gave it the grade that a fault of ours had kept from it. Inside a
+    transaction; `attempt` comes from `with_recordings`."""
+    seen = _seen(attempt, lambda stored: ABSENT)
+    if len(seen) == len(step.rounds):
+        enter(attempt, scores_of(step, seen))
 
 
 def _seen(attempt: Attempt, frames: Callable[[StoredRecording], tuple[Frame, ...]]) -> Seen:

@@ -15,10 +15,12 @@ from django.utils import timezone
 from labs.actions.audit import record
 from labs.actions.grade import point_at_best
 from labs.actions.notify import tell_all
+from labs.actions.regrade.again import enter_rescued, with_recordings
 from labs.actions.regrade.build import CHUNK, build_chunk
 from labs.actions.regrade.report import digest_of
-from labs.models import AUTOMATIC, Grade, GradeEvent, Notice, RegradeRow, RegradeSet, StepLimits
+from labs.models import AUTOMATIC, Attempt, Grade, GradeEvent, Notice, RegradeRow, RegradeSet, StepLimits
 from labs.models.audit import Verb
+from labs.steps import all_steps
 from labs.terms import is_held
 
 State = RegradeSet.State
@@ -49,6 +51,9 @@ def apply(regrade: RegradeSet, by: User | None) -> bool:
         # The events hold them from now on.
         regrade.rows.update(checks=None)
         point_at_best(regrade.course_id, regrade.step, held)
+        rescued = Attempt.objects.filter(regrade_rows__in=regrade.rows.filter(kept="", before=None))
+        for attempt in with_recordings(rescued):
+            enter_rescued(attempt, all_steps()[regrade.step])
         _tell_students(regrade, {user: _points(grade) for user, grade in held.items()}, by)
         RegradeSet.objects.filter(pk=regrade.pk).update(digest=digest_of(regrade))
         record(
