@@ -32,6 +32,7 @@ LOOK_EVERY_S = 0.02
 # A connection that was accepted in the last moment has yet to say what it wants.
 LEAST_S = 0.25
 COME_BACK = 4013
+READINGS = 100
 # The loop gives the interpreter away with every read and write, and gets it back from a thread that draws a page only
 # after this time. With Python's own 5 ms a few pages at once made tokens seconds late (docs/load.md).
 SWITCH_S = 0.0005
@@ -58,7 +59,9 @@ class GracefulServer(Server):
     async def _finish(self) -> None:
         began_s = time.monotonic()
         for port in self._ports:
-            while select([port.fileno()], [], [], 0)[0]:
+            for _ in range(READINGS):
+                if not select([port.fileno()], [], [], 0)[0]:
+                    break
                 port.doRead()  # who waits in the system's queue would be reset; one reading takes only some of them
             port.stopListening()
         sockets = self._open(WebSocketProtocol)

@@ -17,6 +17,7 @@ from tests.live.sockets import Site
 
 LogIn = Callable[[User], Client]
 END_S = 5.0
+WAITING = 45
 
 
 def test_the_begun_request_is_answered_the_socket_told_to_come_back_and_nothing_new_taken(
@@ -39,6 +40,27 @@ def test_the_begun_request_is_answered_the_socket_told_to_come_back_and_nothing_
         begun.sendall(b"Connection: close\r\n\r\n")
         assert begun.recv(65536).startswith(b"HTTP/1.1 200")
         assert daphne.process.wait(END_S) == 0
+
+
+def test_whoever_waits_in_the_systems_queue_is_answered(own_site: Site) -> None:
+    """To a proxy they are connected: a form that it has sent to one of them would be lost."""
+    daphne = own_site.daphne
+    assert daphne.process is not None
+    ask = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{daphne.port}\r\nConnection: close\r\n\r\n".encode()
+    with contextlib.ExitStack() as stack:
+        daphne.process.send_signal(signal.SIGSTOP)
+        try:
+            waiting = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", daphne.port)))
+                for _ in range(WAITING)
+            ]
+            for one in waiting:
+                one.sendall(ask)
+            daphne.process.send_signal(signal.SIGTERM)
+        finally:
+            daphne.process.send_signal(signal.SIGCONT)
+        assert [one.recv(12) for one in waiting] == [b"HTTP/1.1 200"] * WAITING
+    assert daphne.process.wait(END_S) == 0
 
 
 def _closed() -> None:

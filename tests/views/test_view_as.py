@@ -295,3 +295,21 @@ def test_looking_writes_nothing(
             at_member.get(address(name, address_parts))
     said = [query["sql"].split(maxsplit=1)[0] for query in asked.captured_queries]
     assert len(said) > 50 and set(said) <= {"SELECT"}
+
+
+@pytest.mark.parametrize("page", ["attempt", "attempt-panel"])
+def test_news_is_read_by_its_owner_and_by_nobody_else(
+    page: str, course: Course, owner: User, attempt: Attempt, at_owner: Client, at_member: Client
+) -> None:
+    """Who has the attempt before them has read that it was graded. A release is not of the attempt, and stays new."""
+    for kind in (Notice.Kind.VERDICT, Notice.Kind.RELEASED):
+        about = attempt if kind is Notice.Kind.VERDICT else None
+        Notice.objects.create(user=owner, course=course, kind=kind, step=STEP, attempt=about)
+    new = Notice.objects.filter(user=owner, read_at=None, kind__in=["verdict", "released"])
+    where = reverse(page, args=[attempt.pk])
+    assert at_member.get(where).status_code == 200
+    assert begin(at_member, course, owner) == 302
+    assert at_member.get(where).status_code == 200
+    assert new.count() == 2
+    assert at_owner.get(where).status_code == 200
+    assert [notice.kind for notice in new] == ["released"]
