@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 
@@ -28,4 +29,5 @@ class Log:
             us = round((time.perf_counter() - self._began_s) * 1e6)
             minutes, seconds = divmod(us // 1_000_000, 60)
             at = f"{minutes}.{seconds:02d}.{us // 1000 % 1000:03d}.{us % 1000:03d}"
-            self._file.write(f"{at} {line}\n")
+            with contextlib.suppress(OSError):  # a full disk costs llama-server lines, not its life
+                self._file.write(f"{at} {line}\n")
