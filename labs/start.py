@@ -31,8 +31,8 @@ def settle() -> None:
 
 
 def _few_heaps() -> None:
-    """glibc gives new threads heaps of their own, up to eight a core, and each stays as large as it ever was: a worker
-    of a busy class went on growing. One interpreter runs at a time, so two are enough. Other libraries have no such
-    wish to take."""
+    """glibc gives new threads heaps of their own, up to eight a core, and each stays as large as it ever was: probably
+    why a worker of a busy class went on growing (docs/load.md). One interpreter runs at a time, so two are enough.
+    Other libraries have no such wish to take."""
     if hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(M_ARENA_MAX, 2)

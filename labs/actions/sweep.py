@@ -144,21 +144,20 @@ def _end_run(run: Run) -> None:
     if not ended or attempt.state != State.RUNNING:
         return
     log.warning("run %s of %s lost its worker %s", run.number, attempt, run.worker)
-    if attempt.cancel_requested:
-        end_cancelled(attempt)
-    else:
-        end_or_repeat(attempt, Reason.WORKER_LOST, again=runs_so_far(run.round) < MOST_RUNS)
+    _lost(attempt, run.round)
 
 
 def end_runless(attempt: Attempt) -> None:
-    """It runs, and has no run: someone deleted the row by hand. It starts anew, as after a lost worker."""
+    """It runs, and has no run: someone deleted the row by hand."""
     with transaction.atomic():
-        if attempt.cancel_requested:
-            end_cancelled(attempt)
-        else:
-            end_or_repeat(
-                attempt, Reason.WORKER_LOST, again=runs_so_far(attempt.rounds.latest("number")) < MOST_RUNS
-            )
+        _lost(attempt, attempt.rounds.latest("number"))
+
+
+def _lost(attempt: Attempt, round_: Round) -> None:
+    if attempt.cancel_requested:
+        end_cancelled(attempt)
+    else:
+        end_or_repeat(attempt, Reason.WORKER_LOST, again=runs_so_far(round_) < MOST_RUNS)
 
 
 def expire_open(attempt: Attempt) -> None:
