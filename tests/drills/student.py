@@ -7,13 +7,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import httpx
 
 from tests.drills.page import OpenPage, panel_of
-from tests.drills.player import Played, Player, wrong_ways
+from tests.drills.player import Played, Player, problem_of, wrong_ways
 from tests.steps.wrong_answers import Wrong
 
 POST_LIMIT_S = 120.0
@@ -114,7 +113,7 @@ class Student(Player):
             time.sleep(0.5)
         else:
             raise AssertionError(
-                f"{step} was not accepted: {said and (said.status_code, _problem(said.text))}"
+                f"{step} was not accepted: {said and (said.status_code, problem_of(said.text))}"
             )
         if self._rng.random() < REPEATS:
             self.repeated += 1
@@ -153,16 +152,6 @@ class Student(Player):
             for name, change in wrong.changes.items():
                 post[name] = change(post.get(name), sheet.challenge) if callable(change) else change
         return {"round": sheet.round.key, **post}
-
-    def _let_an_hour_pass(self) -> None:
-        """Three free repeats an hour are the product's rule; a drill has more faults in an hour than a class."""
-        from django.utils import timezone
-
-        from labs.models import Attempt
-
-        Attempt.objects.filter(user__username=self.name, charged=False, finished_at__isnull=False).update(
-            finished_at=timezone.now() - timedelta(hours=2)
-        )
 
     def _follow(self, step: str, attempt: uuid.UUID) -> str:
         """Opens the page as the redirect does, and waits for what it shows."""
@@ -225,10 +214,3 @@ def _state(attempt: uuid.UUID) -> str:
     from labs.models import Attempt
 
     return str(Attempt.objects.values_list("state", flat=True).get(pk=attempt))
-
-
-def _problem(html: str) -> str:
-    import re
-
-    found = re.search(r'role="alert"[^>]*>(.{0,400})', html, re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()) if found else html[:300]
