@@ -77,7 +77,9 @@ class Sheet:
     @cached_property
     def tokens(self) -> Mapping[str, Sequence[Json]]:
         assert self.round is not None
-        found = {name: tokens.pieces(m) for name, m in self.round.tokenise(self.challenge).items()}
+        prompts = self.round.tokenise(self.challenge)
+        endpoint = tokens.usable_endpoint() if prompts else None
+        found = {name: tokens.pieces(messages, endpoint) for name, messages in prompts.items()}
         return {name: pieces for name, pieces in found.items() if pieces is not None}
 
     def form(self, data: Mapping[str, Any] | None = None) -> StepForm:

@@ -26,12 +26,11 @@ def usable_endpoint() -> Endpoint | None:
     return Endpoint.objects.filter(state=Endpoint.State.UP).order_by("pk").first()
 
 
-def pieces(messages: Messages) -> list[Json] | None:
-    """The templated prompt as [{"id", "text"}]; None when no server can be asked now.
+def pieces(messages: Messages, endpoint: Endpoint | None) -> list[Json] | None:
+    """The templated prompt as [{"id", "text"}], as this `usable_endpoint` cuts it; None when it cannot be asked now.
 
     A piece that is not whole UTF-8 is written as its bytes in hex.
     """
-    endpoint = usable_endpoint()
     if endpoint is None:
         return None
     key = _key("pieces", endpoint, messages)
@@ -53,9 +52,9 @@ def pieces(messages: Messages) -> list[Json] | None:
     return found
 
 
-def count(messages: Messages) -> int | None:
-    """How many tokens the templated prompt has; None when no server can be asked now."""
-    found = pieces(messages)
+def count(messages: Messages, endpoint: Endpoint | None) -> int | None:
+    """How many tokens the templated prompt has; None when the server cannot be asked now."""
+    found = pieces(messages, endpoint)
     return None if found is None else len(found)
 
 

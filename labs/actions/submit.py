@@ -223,7 +223,7 @@ def _too_long(plan: Plan) -> str | None:
     endpoint = tokens.usable_endpoint()
     room = int(endpoint.facts.get("n_ctx") or 0) if endpoint else 0
     for ask in plan.asks:
-        n = tokens.count(ask.messages) if room else None
+        n = tokens.count(ask.messages, endpoint) if room else None
         exact = n is not None
         n = (n if n is not None else tokens.most(ask.messages)) + plan.lab_line_tokens * ask.lab_line
         limit = room or DEFAULT_ROOM

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from labs.live.events import EventId, Gap, gap_before
+from labs.live.events import STREAM_LENGTH, EventId, Gap, gap_before
 from labs.live.outbox import Message, Outbox
 from labs.live.status import Status
 
@@ -58,6 +58,12 @@ class Follower:
         first = EventId(event_id.run, self.position.seq + 1 if self.position.run == event_id.run else 1)
         self.outbox.write(message_of(Gap(first, event_id).message()))
         self.position = event_id
+
+    def miss_end_of(self, run: int) -> None:
+        """The database has the run's end and the stream does not: how much is missing nobody knows."""
+        last = EventId(run, STREAM_LENGTH)
+        if self.position < last and not self.outbox.full and not self.finished:
+            self.skip_to(last)
 
     def show(self, status: Status) -> None:
         """Tells a state once. The end has no more in it than that it came: the page asks for the verdict itself."""

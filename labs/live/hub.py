@@ -130,7 +130,9 @@ class Hub:
                 await asyncio.sleep(RETRY_S)
                 continue
             for entry in entries:
-                event_id, _kind, message = opened(entry)
+                event_id, kind, message = opened(entry)
+                if kind in NEWS:
+                    feed.news_run = max(feed.news_run, event_id.run)
                 follower.deliver(event_id, message)
                 if follower.outbox.full:
                     break

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 1.0
 EXPIRE_RUNNING_S = 24 * 3600  # for streams whose worker never came to `finish`
-EXPIRE_FINISHED_S = 600  # for who was away; later pages have all from the database
+EXPIRE_FINISHED_S = 120  # for who was away; later pages have all from the database
 REFRESH_S = 60.0  # a flush forgets the expiry as well
 
 

@@ -53,7 +53,7 @@ class Topic:
         return self._mark(ends_run=False).wait(timeout_s)
 
     def finish(self, timeout_s: float = 2.0) -> bool:
-        """After the commit that ended the run: the database has news, and the stream may expire in ten minutes."""
+        """After the commit that ended the run: the database has news, and the stream may soon expire."""
         self.put("finished", {})
         return self._mark(ends_run=True).wait(timeout_s)
 

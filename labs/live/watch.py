@@ -100,6 +100,8 @@ class Watch:
             for follower in feed.followers:
                 if self._hub.redis_up and not follower.live:
                     continue
+                if feed.news_run < status.run_number:
+                    follower.miss_end_of(status.run_number)
                 if status.is_terminal:
                     follower.finish(status.version)
                 else:

@@ -6,13 +6,15 @@ Their widgets are plain templates that work without a script; the page's own mod
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.utils.datastructures import MultiValueDict
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from labs.text import Json
@@ -25,22 +27,55 @@ MIN_ANSWER_TOKENS, MAX_ANSWER_TOKENS = 8, 64
 
 
 class RadioRows(forms.RadioSelect):
-    """One radio button a row. `rows` are shown as they are; a row's number is its value."""
+    """One radio button a row; a row's number is its value. `draw(number, row, attributes)` gives a row's HTML with the
+    button's attributes in it: not a template's part, because prompts have a thousand tokens."""
 
     is_code = True  # raw text, not words
 
-    def __init__(self, rows: Sequence[Json], template_name: str, none: StrOrPromise = "") -> None:
-        super().__init__(choices=[(str(i), str(i)) for i in range(len(rows))])
-        self.rows, self.template_name, self.none = rows, template_name, none
+    def __init__(
+        self,
+        rows: Sequence[Json],
+        template_name: str,
+        draw: Callable[[int, Json, str], str],
+        none: StrOrPromise = "",
+    ) -> None:
+        super().__init__()
+        self.rows, self.template_name, self.draw, self.none = rows, template_name, draw, none
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
         chosen = "" if value is None else str(value)
-        context["rows"] = [
-            {**row, "value": i, "checked": chosen == str(i)} for i, row in enumerate(self.rows)
-        ]
+        before = f'type="radio" name="{escape(name)}" value='
+        behind = " disabled" if context["widget"]["attrs"].get("disabled") else ""
+        drawn = (
+            self.draw(i, row, f'{before}"{i}"{" checked" if chosen == str(i) else ""}{behind}')
+            for i, row in enumerate(self.rows)
+        )
+        context["rows"] = SafeString("".join(drawn))
         context["none"] = self.none and {"label": self.none, "checked": chosen == str(NONE_OF_THESE)}
         return context
+
+
+def _draw_token(place: int, token: Json, attributes: str) -> str:
+    return (
+        f'<label class="token"><input {attributes}><span class="token-place">{place}</span>'
+        f'<span class="token-text">{escape(token["text"])}</span></label>\n'
+    )
+
+
+def _draw_frame(_place: int, frame: Json, attributes: str) -> str:
+    return (
+        f'<label class="frame"><input {attributes}><span class="frame-at num">{frame["at_ms"]} ms</span>'
+        f'<code class="frame-text">{escape(frame["text"])}</code></label>\n'
+    )
+
+
+def _draw_character(place: int, character: Json, attributes: str) -> str:
+    text, end = escape(str(character["text"])), " character-end" if character.get("is_end") else ""
+    return (
+        f'<label class="character{end}"><input {attributes} aria-label="{place}: {text}">'
+        f'<span aria-hidden="true">{text}</span></label>'
+    )
 
 
 NONE_OF_THESE = -1
@@ -52,7 +87,7 @@ class TokenPick(forms.IntegerField):
     def __init__(self, tokens: Sequence[Json], **kwargs: Any) -> None:
         last = len(tokens) - 1 if tokens else MOST_TOKENS
         if tokens:
-            kwargs["widget"] = RadioRows([dict(t) for t in tokens], "labs/widgets/token_pick.html")
+            kwargs["widget"] = RadioRows(tokens, "labs/widgets/token_pick.html", _draw_token)
         super().__init__(
             min_value=0,
             max_value=last,
@@ -76,7 +111,7 @@ class FramePick(forms.IntegerField):
         super().__init__(
             min_value=NONE_OF_THESE,
             max_value=len(frames) - 1,
-            widget=RadioRows(frames, "labs/widgets/frame_pick.html", _("None of these")),
+            widget=RadioRows(frames, "labs/widgets/frame_pick.html", _draw_frame, _("None of these")),
             error_messages={
                 "required": _("Pick a frame."),
                 "invalid": _("Pick a frame."),
@@ -101,7 +136,11 @@ class CharacterMark(forms.IntegerField):
         super().__init__(
             min_value=0,
             max_value=len(text),
-            widget=RadioRows([*rows, {"text": _("end")}], "labs/widgets/character_mark.html"),
+            widget=RadioRows(
+                [*rows, {"text": _("end"), "is_end": True}],
+                "labs/widgets/character_mark.html",
+                _draw_character,
+            ),
             error_messages={"required": wrong, "invalid": wrong, "min_value": wrong, "max_value": wrong},
             **kwargs,
         )

@@ -135,7 +135,9 @@ def _parts(user: User, courses: Sequence[Course], terms: Mapping[Key, Terms]) ->
     }
     grades = {
         (grade.course_id, grade.step): grade
-        for grade in Grade.objects.filter(**mine).select_related("event", "automatic")
+        for grade in Grade.objects.filter(**mine)
+        .select_related("event", "automatic")
+        .defer("event__checks", "automatic__checks")
     }
     faults = _faults(mine, counts, now)
     changes = _changes(user, terms, now)

@@ -69,7 +69,12 @@ def course_rows(
     courses = list(courses)
     terms, now = terms or terms_of(user, courses), timezone.now()
     mine = {"user": user, "course__in": courses}
-    found = Grade.objects.filter(**mine).select_related("event__attempt", "automatic__attempt")
+    # Not the checks: the evidence of nine steps is long, and no list shows it.
+    found = (
+        Grade.objects.filter(**mine)
+        .select_related("event__attempt", "automatic__attempt")
+        .defer("event__checks", "automatic__checks")
+    )
     grades = {(grade.course_id, grade.step): grade for grade in found}
     states: dict[tuple[int, str], str] = {}
     for course_id, step, state in (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
@@ -9,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from labs.models import Attempt, Course, Endpoint, Enrolment, Role, State
+from labs.models import Attempt, Course, Endpoint, Enrolment, Role, Run, State
 from tests.live.servers import Daphne, Valkey
 from tests.live.sockets import Site
 
@@ -118,6 +119,15 @@ def new_attempt(course: Course) -> Callable[..., Attempt]:
 @pytest.fixture
 def attempt(owner: User, new_attempt: Callable[..., Attempt]) -> Attempt:
     return new_attempt(owner)
+
+
+@pytest.fixture
+def ran(attempt: Attempt, endpoint: Endpoint) -> Run:
+    """The run that the topic tells of: its number is what the hub waits for before it tells the end."""
+    row = attempt.rounds.create(number=1, key="r1", submit_key=uuid.uuid4(), challenge={}, answers={})
+    return attempt.runs.create(
+        round=row, number=1, endpoint=endpoint, token=1, worker="w", started_at=timezone.now()
+    )
 
 
 @pytest.fixture

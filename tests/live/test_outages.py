@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from labs.live.events import STREAM_LENGTH
 from labs.live.topics import Publisher, Topic
-from labs.models import Attempt, State
+from labs.models import Attempt, Run, State
 from tests.live.servers import Valkey
 from tests.live.sockets import Site
 
@@ -59,7 +60,7 @@ def test_a_frozen_redis_thaws_and_nothing_is_lost(
 
 
 def test_the_end_is_told_with_redis_down(
-    own_site: Site, own_valkey: Valkey, attempt: Attempt, owner: User, log_in: LogIn, topic: Topic
+    own_site: Site, own_valkey: Valkey, attempt: Attempt, owner: User, log_in: LogIn, topic: Topic, ran: Run
 ) -> None:
     topic.put("started", {})
     with own_site.open(log_in(owner), attempt.pk) as socket:
@@ -67,6 +68,8 @@ def test_the_end_is_told_with_redis_down(
         own_valkey.stop()
         Attempt.objects.filter(pk=attempt.pk).update(state=State.GRADED, version=4)
         assert socket.until_kind("finished") == {"kind": "finished", "id": str(attempt.pk), "version": 4}
+        # Nobody can know how much of the run was not told, so all that there may be is named.
+        assert socket.seen[-2] == {"kind": "reset", "from": "1.2", "to": f"1.{STREAM_LENGTH}"}
 
 
 def test_a_socket_opened_with_redis_down_hears_the_end(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils import timezone
 
 from labs.live.topics import Publisher, Topic
-from labs.models import Attempt, Endpoint, Run, State
+from labs.models import Attempt, Run, State
 from tests.live.servers import Valkey
 from tests.live.sockets import Site
 
@@ -177,15 +175,6 @@ def test_a_change_of_state_is_pushed(site: Site, attempt: Attempt, owner: User, 
         assert socket.until_kind("state")["state"] == "open"
 
 
-@pytest.fixture
-def ran(attempt: Attempt, endpoint: Endpoint) -> Run:
-    """The run that the topic tells of: its number is what the hub waits for before it tells the end."""
-    row = attempt.rounds.create(number=1, key="r1", submit_key=uuid.uuid4(), challenge={}, answers={})
-    return attempt.runs.create(
-        round=row, number=1, endpoint=endpoint, token=1, worker="w", started_at=timezone.now()
-    )
-
-
 def test_the_end_is_told_once_after_the_last_token_and_carries_no_verdict(
     site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn, ran: Run
 ) -> None:
@@ -227,7 +216,7 @@ def test_the_end_comes_also_when_the_worker_told_nothing(
 
 
 def test_a_socket_opened_after_the_end_gets_state_stream_and_end(
-    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn
+    site: Site, attempt: Attempt, owner: User, topic: Topic, log_in: LogIn, ran: Run
 ) -> None:
     put_tokens(topic, 3)
     assert topic.finish()

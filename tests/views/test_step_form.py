@@ -54,7 +54,9 @@ def test_an_empty_post_says_so_at_each_field(url: str, at_owner: Client) -> None
 def test_a_missing_pick_is_marked_where_it_is_made(
     url: str, at_owner: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "pieces", lambda messages: [{"id": i, "text": "ab"} for i in range(20)])
+    monkeypatch.setattr(
+        tokens, "pieces", lambda messages, endpoint: [{"id": i, "text": "ab"} for i in range(20)]
+    )
     answer = at_owner.post(url, post_of(place="front", second_clock="14:05:09"))
     page = Page(answer.content.decode())
     assert answer.status_code == 422

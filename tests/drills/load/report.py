@@ -133,6 +133,12 @@ class Result:
             "",
             f"The load maker's own loop was late by p50 {quantile(loop, 0.5):.1f}, p99 {quantile(loop, 0.99):.1f} ms; "
             "what it is late is in all figures above.",
+            *(
+                f"Not counted: the shared memory of {name}, of a fixed size, of which {course.shared_mib:.0f} MiB were "
+                "touched."
+                for name, course in sorted(self.courses.items())
+                if course.shared_mib > 1
+            ),
         ]
         return rows
 

@@ -1,4 +1,8 @@
-"""Memory and processor time of every process of the topology, from /proc."""
+"""Memory and processor time of every process of the topology, from /proc.
+
+Shared memory is told apart: a database takes it at its start, in a size that it was given, and the system counts a page
+of it only once it has been touched. That it fills says nothing of what grows.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,10 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Course:
-    """Of one process name, over restarts: (seconds, MiB) and processor seconds."""
+    """Of one process name, over restarts: (seconds, MiB) without shared memory, that in MiB, and processor seconds."""
 
     memory: list[tuple[float, float]] = field(default_factory=list)
+    shared_mib: float = 0.0
     cpu_s: float = 0.0
     pid: int = 0
     pid_cpu_s: float = 0.0
@@ -35,7 +40,9 @@ class Watch:
             try:
                 family = [pid, *_children(pid)]
                 cpu_s = sum(_cpu_s(one, with_dead=one == pid) for one in family)
-                mib = sum(_pss_mib(one) for one in family)
+                own, shared = (
+                    sum(part) for part in zip(*(_own_and_shared_mib(one) for one in family), strict=True)
+                )
             except OSError:  # it is ending, or starting
                 continue
             if found.pid not in (0, pid):
@@ -44,7 +51,8 @@ class Watch:
                 found.pid_cpu_s = cpu_s
             found.cpu_s += max(cpu_s - found.pid_cpu_s, 0.0)
             found.pid, found.pid_cpu_s = pid, cpu_s
-            found.memory.append((time.monotonic() - self._began_s, mib))
+            found.memory.append((time.monotonic() - self._began_s, own))
+            found.shared_mib = shared
 
     @property
     def seconds(self) -> float:
@@ -70,9 +78,9 @@ def _cpu_s(pid: int, with_dead: bool) -> float:
     return sum(int(word) for word in fields[11 : 15 if with_dead else 13]) * TICK_S
 
 
-def _pss_mib(pid: int) -> float:
-    """Shared pages count in part."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+def _own_and_shared_mib(pid: int) -> tuple[float, float]:
+    """Pages that several processes map count in part."""
+    rows = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
+    kib = {row[0]: int(row[1]) for row in rows if row[0].startswith("Pss")}
+    shared = kib.get("Pss_Shmem:", 0)
+    return (kib.get("Pss:", 0) - shared) / 1024, shared / 1024
