@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -205,10 +205,12 @@ def seen_of(attempt: Attempt) -> Seen:
     rounds = attempt.rounds.select_related("accepted_run").prefetch_related(
         "accepted_run__recordings__frame_store"
     )
-    seen = Seen()
-    for round_ in rounds:
-        seen[round_.key] = seen_round(round_, record_of(round_.accepted_run) if round_.accepted_run else None)
-    return seen
+    return seen_in((round_, round_.accepted_run) for round_ in rounds)
+
+
+def seen_in(rounds: Iterable[tuple[Round, Run | None]]) -> Seen:
+    """The same of rounds that were read already, each with its accepted run."""
+    return Seen((round_.key, seen_round(round_, record_of(run) if run else None)) for round_, run in rounds)
 
 
 def seen_round(round_: Round, record: RunRecord | None) -> RoundSeen:

@@ -135,9 +135,7 @@ def _parts(user: User, courses: Sequence[Course], terms: Mapping[Key, Terms]) ->
     }
     grades = {
         (grade.course_id, grade.step): grade
-        for grade in Grade.objects.filter(**mine)
-        .select_related("event", "automatic")
-        .defer("event__checks", "automatic__checks")
+        for grade in Grade.objects.filter(**mine).select_related("event", "automatic")
     }
     faults = _faults(mine, counts, now)
     changes = _changes(user, terms, now)

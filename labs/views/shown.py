@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.utils.translation import gettext
 
 from labs.actions.regrade.again import grade_again, with_recordings
@@ -17,8 +16,8 @@ from labs.grading.checks import Check, Verdict
 from labs.limits import limits_in_force
 from labs.measure.plan import Plan
 from labs.measure.recording import Recording, RunRecord
-from labs.models import AUTOMATIC, Attempt, FrameStore, GradeEvent, Round, Run, State, StoredRecording
-from labs.sheets import seen_of
+from labs.models import AUTOMATIC, Attempt, GradeEvent, Round, Run, State
+from labs.sheets import seen_in
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
 from labs.views import evidence, reasons, words
@@ -69,7 +68,10 @@ class ShownAttempt:
 
     @cached_property
     def seen(self) -> Seen:
-        return self._given_seen if self._given_seen is not None else seen_of(self.attempt)
+        if self._given_seen is not None:
+            return self._given_seen
+        runs = {run.pk: run for run in self._runs}
+        return seen_in((row, runs.get(row.accepted_run_id or 0)) for row in self._rows)
 
     @property
     def state_word(self) -> Text:
@@ -158,7 +160,7 @@ class ShownAttempt:
     @cached_property
     def rounds(self) -> list[ShownRound]:
         runs: dict[int, list[Run]] = {}
-        for run in self._runs():
+        for run in self._runs:
             runs.setdefault(run.round_id, []).append(run)
         return [self._round(row, runs.get(row.pk, [])) for row in self._rows]
 
@@ -201,7 +203,7 @@ class ShownAttempt:
     @cached_property
     def titles_json(self) -> str:
         """What the newest round's plan items are called: events carry keys, the page the words."""
-        newest = self.attempt.rounds.last()
+        newest = self._rows[-1] if self._rows else None
         return json.dumps(
             {key: words.say(text) for key, text in titles_of(newest.plan if newest else None).items()}
         )
@@ -213,11 +215,9 @@ class ShownAttempt:
         written = [run for round_ in self.rounds for run in round_.runs if run.recordings]
         return next(reversed(accepted or written), None)
 
-    def _runs(self) -> QuerySet[Run]:
-        kept = StoredRecording.objects.annotate(
-            has_frames=Exists(FrameStore.objects.filter(pk=OuterRef("pk")))
-        )
-        return self.attempt.runs.select_related("endpoint").prefetch_related(Prefetch("recordings", kept))
+    @cached_property
+    def _runs(self) -> list[Run]:
+        return list(self.attempt.runs.select_related("endpoint").prefetch_related("recordings__frame_store"))
 
     def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
         titles = titles_of(row.plan)
@@ -247,7 +247,7 @@ class ShownAttempt:
                     titles.get(stored.key),
                     # Those of the accepted run have their frames with them.
                     known.get(stored.key) or Recording.from_json(stored.data),
-                    bool(vars(stored)["has_frames"]),
+                    hasattr(stored, "frame_store"),
                     calls.get(stored.key, ""),
                 )
                 for stored in run.recordings.all()

@@ -74,7 +74,8 @@ def _where(database: dict[str, Any]) -> dict[str, Any]:
         "dbname": database["NAME"],
         "user": database["USER"],
     }
-    options = {key: value for key, value in database["OPTIONS"].items() if key != "pool"}
+    # The URL's words; what else stands there is no text, and Django's own.
+    options = {key: value for key, value in database["OPTIONS"].items() if isinstance(value, str)}
     return options | {key: value for key, value in named.items() if value}
 
 

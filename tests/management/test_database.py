@@ -11,7 +11,14 @@ from labhub_voice.database import database
 def test_postgres_with_everything_quoted() -> None:
     found = database("postgresql://lab%40school:p%2Fw@db:5433/voice?sslmode=require")
     assert (found["USER"], found["PASSWORD"], found["HOST"]) == ("lab@school", "p/w", "db")
-    assert (found["PORT"], found["NAME"], found["OPTIONS"]) == (5433, "voice", {"sslmode": "require"})
+    assert (found["PORT"], found["NAME"], found["OPTIONS"]["sslmode"]) == (5433, "voice", "require")
+
+
+def test_what_was_asked_a_few_times_is_planned_no_more() -> None:
+    """Django by itself writes the values into each question, and Postgres plans every one of them anew."""
+    options = database("postgresql://db/voice")["OPTIONS"]
+    assert options["server_side_binding"] and options["prepare_threshold"]
+    assert not {"server_side_binding", "prepare_threshold"} & set(database("sqlite:////x")["OPTIONS"])
 
 
 @pytest.mark.parametrize("url", ["postgresql://db/voice", "sqlite:////tmp/voice.sqlite3"])
