@@ -33,6 +33,7 @@ class Result:
     restarts: Sequence[Restart] = ()
     drained_s: float = 0.0
     failures: list[str] = field(default_factory=list)
+    additions_s: Sequence[float] = ()
 
     def judge(self) -> list[tuple[str, str, bool]]:
         """(what, figures, good)."""
@@ -133,6 +134,8 @@ class Result:
             "",
             f"The load maker's own loop was late by p50 {quantile(loop, 0.5):.1f}, p99 {quantile(loop, 0.99):.1f} ms; "
             "what it is late is in all figures above.",
+            "Ten million additions took a core "
+            f"{', '.join(f'{seconds:.2f}' for seconds in self.additions_s)} s before and after.",
             *(
                 f"Not counted: the shared memory of {name}, of a fixed size, of which {course.shared_mib:.0f} MiB were "
                 "touched."
