@@ -43,7 +43,7 @@ def failed(endpoint: Endpoint, detail: str) -> None:
     # Also of one that was just found down: a server that is well until it is asked for tokens comes back up each time.
     opened = here.exclude(state__in=HELD).update(
         state=Endpoint.State.RESTING,
-        detail=storable(f"{failures} failures in a row, the last: {detail}"[:300]),
+        detail=storable(detail[:300]),
         rest_until=Now() + timedelta(seconds=rest_s),
     )
     if opened:  # one alert for one opening, however many runs fail

@@ -109,7 +109,7 @@ def test_there_is_time_to_end() -> None:
 def test_secrets_are_named_and_not_held() -> None:
     assert "Secret" not in {found["kind"] for found in ALL}
     drawn = {"secret_key", "database_url", "redis_url", "valkey_conf", "valkey_password", "postgres_password"}
-    drawn |= {"metrics_token"}
+    drawn |= {"metrics_token", "oidc_secret"}
     for name, pod in PODS.items():
         for volume in pod.get("volumes", []):
             for item in volume.get("secret", {}).get("items", []):

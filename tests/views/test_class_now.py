@@ -50,7 +50,7 @@ def test_why_a_server_is_kept_away_is_said_in_the_readers_language(
     state: str, says: str, course: Course, at_member: Client
 ) -> None:
     """What is stored is for the log and the admin."""
-    detail = "3 failures in a row, the last: another model, build or size than its pool has"
+    detail = "in a row: another model, build or size than its pool has"
     Endpoint.objects.create(
         name="here", base_url="http://127.0.0.1:1", state=state, detail=detail, failures=3
     )

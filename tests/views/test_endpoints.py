@@ -82,6 +82,15 @@ def test_the_list_says_who_runs_what_where(
     assert "lab-1" in at_admin.get(reverse("endpoints-now")).content.decode()
 
 
+def test_why_one_rests_is_said_in_the_readers_language_and_what_a_program_said_as_it_is(
+    at_admin: Client, endpoint: Endpoint
+) -> None:
+    Endpoint.objects.update(state="resting", failures=4, detail="Unreachable: <connection reset>")
+    page = at_admin.get("/endpoints/", headers={"accept-language": "ko"}).content.decode()
+    assert "연속 실패: 4" in page
+    assert '<bdi lang="en" translate="no">(Unreachable: &lt;connection reset&gt;)</bdi>' in page
+
+
 def test_the_last_day_by_hours(at_admin: Client, endpoint: Endpoint, owner: User, course: Course) -> None:
     attempt = attempt_in(State.GRADED, owner, course)
     Run.objects.filter(attempt=attempt).update(endpoint=endpoint)

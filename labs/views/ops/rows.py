@@ -19,7 +19,8 @@ from labs.text import N_, Text
 from labs.views.class_now import CANARIES, SERVER_STATES
 from labs.views.ops.slots import slots_now
 from labs.views.ops.trend import Day, day_of
-from labs.views.ops.words import found_words
+from labs.views.ops.words import found_words, why_words
+from labs.views.words import say
 
 DRAINING = N_("Drains: what runs goes on to its end, nothing new begins")
 
@@ -49,11 +50,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`queue`: how many wait that may run there. `untested`: the canaries are still to come."""
+    """`queue`: how many wait that may run there. `untested`: the canaries are still to come. `technical`: what a
+    program said of the last failure, in its own words."""
 
     endpoint: Endpoint
     state: Text
-    why: Text | str
+    why: str
+    technical: str
     found: Text
     holder: Holder | None
     slots: Sequence[Slot]
@@ -88,11 +91,12 @@ def _row(endpoint: Endpoint, lease: Lease | None, here: Openings, queued: Iterab
     holder = _holder(lease)
     booking = here.bookings.get(endpoint.pk)
     drains = endpoint.state == Endpoint.State.PAUSED and holder is not None
-    is_held = endpoint.state in {Endpoint.State.PAUSED, Endpoint.State.RESTING}
+    rests = endpoint.state == Endpoint.State.RESTING
     return Row(
         endpoint=endpoint,
         state=DRAINING if drains else SERVER_STATES[endpoint.state],
-        why=endpoint.pause_note or (endpoint.detail if is_held else ""),
+        why=endpoint.pause_note or (say(why_words(endpoint)) if rests else ""),
+        technical=endpoint.detail if rests else "",
         found=found_words(endpoint.probed_as),
         holder=holder,
         slots=slots_now(endpoint),
