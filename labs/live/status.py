@@ -20,6 +20,19 @@ from labs.models import TERMINAL, Attempt, Endpoint, Round, Run, State
 from labs.rules.clock import local_of, written
 
 LAST_RUNS = 40
+# Of an attempt; hundreds are asked for every two seconds.
+ATTEMPT_FIELDS = (
+    "state",
+    "version",
+    "reason",
+    "returned",
+    "practice",
+    "cancel_requested",
+    "step",
+    "pair_id",
+    "rides_on_id",
+    "partner_until",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,7 @@ def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
     rows = list(
         Attempt.objects.filter(pk__in=ids)
         .select_related("course")
+        .only(*ATTEMPT_FIELDS, "course__zone")
         .annotate(round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0))
     )
     servers = openings() if any(row.state == State.QUEUED for row in rows) else None

@@ -35,12 +35,15 @@ def _is_loopback(host: str) -> bool:
 def _inodes(port: int, proc: Path) -> set[str]:
     """Columns as the kernel writes them: local address, state and inode are the 2nd, 4th and 10th."""
     found = set()
+    address = f":{port:04X} "
     for name in ("tcp", "tcp6"):
         try:
             lines = (proc / "net" / name).read_text().splitlines()[1:]
         except OSError:
             continue
         for line in lines:
+            if address not in line:  # a busy machine has thousands of others
+                continue
             words = line.split()
             if words[3] == _LISTENING and int(words[1].rpartition(":")[2], 16) == port:
                 found.add(words[9])

@@ -77,6 +77,7 @@ async def hold(
                 loop.create_task(student.live(rng.uniform(0, plan.ramp_s)))
                 for student, one in zip(students, persons, strict=True)
             ]
+            loop.call_later(plan.ramp_s, tally.all_have_come)
             restarts, failures = await _go_on(cluster, plan, began)
             seconds = time.monotonic() - began
             runs = await asyncio.to_thread(people.runs_recorded) - runs

@@ -92,6 +92,8 @@ class Result:
     def _pages(self) -> list[str]:
         rows = ["| page | times | p50 ms | p95 ms | p99 ms | longest ms |", "|---|---:|---:|---:|---:|---:|"]
         kinds = [*sorted(self.tally.pages_ms.items()), ("**all but the log-in**", self.tally.pages)]
+        if (later := self.tally.later_pages) is not None:
+            kinds.append(("*of these, since everybody had come*", later))
         for kind, ms in kinds:
             p50, p95, p99 = (quantile(ms, share) for share in (0.5, 0.95, 0.99))
             rows.append(
@@ -117,20 +119,21 @@ class Result:
 
     def _processes(self) -> list[str]:
         rows = [
-            "| process | cores | MiB after a third | MiB at the end | MiB a minute since |",
-            "|---|---:|---:|---:|---:|",
+            "| process | cores | MiB after a third | after two | at the end | MiB a minute since |",
+            "|---|---:|---:|---:|---:|---:|",
         ]
         for name, course in sorted(self.courses.items()):
             later = settled(course)
             if later:
                 rows.append(
-                    f"| {name} | {course.cpu_s / self.seconds:.3f} | {later[0][1]:.0f} | {later[-1][1]:.0f} "
+                    f"| {name} | {course.cpu_s / self.seconds:.3f} | {later[0][1]:.0f} "
+                    f"| {later[len(later) // 2][1]:.0f} | {later[-1][1]:.0f} "
                     f"| {slope_mib_min(later):+.2f} |"
                 )
         loop = self.tally.loop_lag_ms
         rows += [
-            f"| *the load maker* | {self.maker_cpu_s / self.seconds:.3f} | | | |",
-            f"| *the whole machine* | {self.machine_cores:.2f} | | | |",
+            f"| *the load maker* | {self.maker_cpu_s / self.seconds:.3f} | | | | |",
+            f"| *the whole machine* | {self.machine_cores:.2f} | | | | |",
             "",
             f"The load maker's own loop was late by p50 {quantile(loop, 0.5):.1f}, p99 {quantile(loop, 0.99):.1f} ms; "
             "what it is late is in all figures above.",

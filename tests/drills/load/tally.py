@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -36,6 +36,19 @@ class Tally:
     ended: int = 0
     loop_lag_ms: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    _before: Mapping[str, int] | None = None
+
+    def all_have_come(self) -> None:
+        """What follows is a class at work."""
+        self._before = {kind: len(found) for kind, found in self.pages_ms.items()}
+
+    @property
+    def later_pages(self) -> list[float] | None:
+        """Of `pages`, since everybody had come; None where that was never told."""
+        if self._before is None:
+            return None
+        kinds = ((found[self._before.get(kind, 0) :], kind) for kind, found in self.pages_ms.items())
+        return [ms for found, kind in kinds if kind != "log in" for ms in found]
 
     @property
     def pages(self) -> list[float]:
