@@ -49,7 +49,8 @@ def no_collections() -> Iterator[None]:
     """Without the cycle collector: its full round holds the interpreter for tens of ms in a process with Django.
 
     The runs of a process share it: it is off while one of them goes on. Where one always does, the end of a run looks
-    through what is new once that is much, in a few ms.
+    through all that came since the start once that is much, in a few ms (the rest is frozen, labs.start). A young
+    round would not do: what another run holds just then would be passed on to where no round looks any more.
     """
     _runs.begin()
     try:
@@ -76,7 +77,7 @@ class _Runs:
             self._number -= 1
             if self._number:
                 if gc.get_count()[0] > MANY_NEW:
-                    gc.collect(0)
+                    gc.collect()
             elif self._was_on:
                 gc.enable()
 

@@ -85,6 +85,23 @@ def test_cycles_do_not_pile_up_where_a_run_always_goes_on() -> None:
         assert knots[0]() is None and knots[2]() is not None
 
 
+def test_what_was_in_use_at_one_round_is_found_at_the_next() -> None:
+    class Knot:
+        def __init__(self) -> None:
+            self.me = self
+
+    gc.collect()
+    with no_collections():  # of another thread, for ever
+        in_use: Knot | None = Knot()
+        found = weakref.ref(in_use)
+        for _ in range(2):
+            with no_collections():
+                new = [Knot() for _ in range(MANY_NEW + 1)]
+            del new
+            in_use = None
+        assert found() is None
+
+
 def test_who_had_the_collector_off_keeps_it_off() -> None:
     gc.disable()
     try:
