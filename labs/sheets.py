@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -34,8 +34,9 @@ class Sheet:
     """What one student may do at one step now. `round` is None while their attempt is queued or running.
 
     `waits_for`: steps that they must have tried before this one opens. `practice`: of what follows, see Attempt.
-    `pair`: whose inputs these are, the `pair_number`th; None: one's own. `partner`: with whom this round can be
-    measured; `host`: their attempt, where it waits with this round for one's answers.
+    `stored`: what there is of the attempt. `pair`: whose inputs these are, the `pair_number`th; None: one's own.
+    `partner`: with whom this round can be measured; `host`: their attempt, where it waits with this round for one's
+    answers.
     """
 
     user: User
@@ -49,6 +50,7 @@ class Sheet:
     terms: Terms
     waits_for: Sequence[Step] = ()
     practice: bool = False
+    stored: Stored | None = None
     pair: Pair | None = None
     pair_number: int = 0
     partner: User | None = None
@@ -143,7 +145,8 @@ def sheet_for(
         .values_list("charged", flat=True)
         .first()
     ) or 0
-    seen = seen_of(attempt) if attempt else Seen()
+    stored = stored_of(attempt) if attempt else None
+    seen = stored.seen if stored else Seen()
     terms = terms or terms_for(user, course, step)
     waits = attempt is None or (attempt.state == State.OPEN and len(seen) < len(step.rounds))
     practice = attempt.practice if attempt else practice
@@ -169,6 +172,7 @@ def sheet_for(
         terms=terms,
         waits_for=_waits_for(user, course, step) if attempt is None else (),
         practice=practice,
+        stored=stored,
         pair=pair,
         pair_number=number,
         partner=partner,
@@ -200,17 +204,30 @@ def _waits_for(user: User, course: Course, step: Step) -> list[Step]:
     return [other for key, other in all_steps().items() if key in missing]
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An attempt's rounds and all of its runs, in order; the runs with their servers and recordings. `seen`: the locked
+    rounds with their accepted runs, frames included while they are kept."""
+
+    rounds: Sequence[Round]
+    runs: Sequence[Run]
+    seen: Seen
+
+
+def stored_of(attempt: Attempt) -> Stored:
+    """Four queries."""
+    rounds = list(attempt.rounds.all())
+    runs = list(attempt.runs.select_related("endpoint").prefetch_related("recordings__frame_store"))
+    by_id = {run.pk: run for run in runs}
+    seen = Seen()
+    for round_ in rounds:
+        run = by_id.get(round_.accepted_run_id or 0)
+        seen[round_.key] = seen_round(round_, record_of(run) if run else None)
+    return Stored(rounds, runs, seen)
+
+
 def seen_of(attempt: Attempt) -> Seen:
-    """The attempt's locked rounds with their accepted runs, frames included while they are kept."""
-    rounds = attempt.rounds.select_related("accepted_run").prefetch_related(
-        "accepted_run__recordings__frame_store"
-    )
-    return seen_in((round_, round_.accepted_run) for round_ in rounds)
-
-
-def seen_in(rounds: Iterable[tuple[Round, Run | None]]) -> Seen:
-    """The same of rounds that were read already, each with its accepted run."""
-    return Seen((round_.key, seen_round(round_, record_of(run) if run else None)) for round_, run in rounds)
+    return stored_of(attempt).seen
 
 
 def seen_round(round_: Round, record: RunRecord | None) -> RoundSeen:

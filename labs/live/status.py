@@ -79,15 +79,19 @@ class Status:
         return message
 
 
-def statuses(ids: Collection[UUID]) -> dict[UUID, Status]:
-    """At most seven queries, however many ids. Ids that do not exist are left out."""
+def statuses(ids: Collection[UUID], servers: Openings | None = None) -> dict[UUID, Status]:
+    """At most seven queries, however many ids. Ids that do not exist are left out. `servers`: where they were looked at
+    already."""
     rows = list(
         Attempt.objects.filter(pk__in=ids)
         .select_related("course")
         .only(*ATTEMPT_FIELDS, "course__zone")
         .annotate(round_number=Max("rounds__number", default=0), run_number=Max("runs__number", default=0))
     )
-    servers = openings() if any(row.state == State.QUEUED for row in rows) else None
+    if not any(row.state == State.QUEUED for row in rows):
+        servers = None
+    elif servers is None:
+        servers = openings()
     places = _places(servers) if servers else {}
     found = {}
     for row in rows:

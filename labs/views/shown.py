@@ -17,7 +17,7 @@ from labs.limits import limits_in_force
 from labs.measure.plan import Plan
 from labs.measure.recording import Recording, RunRecord
 from labs.models import AUTOMATIC, Attempt, GradeEvent, Round, Run, State
-from labs.sheets import seen_in
+from labs.sheets import Stored, stored_of
 from labs.steps.base import Seen, Step, StepForm
 from labs.text import Text
 from labs.views import evidence, reasons, words
@@ -56,22 +56,29 @@ class ShownCheck:
 class ShownAttempt:
     """`tries` is how many attempts of this step the student had graded: it opens the second hint.
 
-    `hides_scores`: whoever looks may not know yet how right it was. Then it has no checks, no history, and nothing
-    that holds the student's claims against the figures.
+    `stored`: what was read of it already. `hides_scores`: whoever looks may not know yet how right it was. Then it has
+    no checks, no history, and nothing that holds the student's claims against the figures.
     """
 
     def __init__(
-        self, attempt: Attempt, step: Step, tries: int = 1, seen: Seen | None = None, *, hides_scores: bool
+        self,
+        attempt: Attempt,
+        step: Step,
+        tries: int = 1,
+        stored: Stored | None = None,
+        *,
+        hides_scores: bool,
     ) -> None:
         self.attempt, self.step, self.tries, self.hides_scores = attempt, step, tries, hides_scores
-        self._given_seen = seen
+        self._given_stored = stored
 
     @cached_property
+    def _stored(self) -> Stored:
+        return self._given_stored or stored_of(self.attempt)
+
+    @property
     def seen(self) -> Seen:
-        if self._given_seen is not None:
-            return self._given_seen
-        runs = {run.pk: run for run in self._runs}
-        return seen_in((row, runs.get(row.accepted_run_id or 0)) for row in self._rows)
+        return self._stored.seen
 
     @property
     def state_word(self) -> Text:
@@ -153,14 +160,14 @@ class ShownAttempt:
     def open_points(self) -> int:
         return sum(s.check.points for s in self.checks if s.check.verdict is Verdict.INCONCLUSIVE)
 
-    @cached_property
-    def _rows(self) -> list[Round]:
-        return list(self.attempt.rounds.all())
+    @property
+    def _rows(self) -> Sequence[Round]:
+        return self._stored.rounds
 
     @cached_property
     def rounds(self) -> list[ShownRound]:
         runs: dict[int, list[Run]] = {}
-        for run in self._runs:
+        for run in self._stored.runs:
             runs.setdefault(run.round_id, []).append(run)
         return [self._round(row, runs.get(row.pk, [])) for row in self._rows]
 
@@ -214,10 +221,6 @@ class ShownAttempt:
         accepted = [run for round_ in self.rounds for run in round_.runs if run.accepted]
         written = [run for round_ in self.rounds for run in round_.runs if run.recordings]
         return next(reversed(accepted or written), None)
-
-    @cached_property
-    def _runs(self) -> list[Run]:
-        return list(self.attempt.runs.select_related("endpoint").prefetch_related("recordings__frame_store"))
 
     def _round(self, row: Round, runs: Sequence[Run]) -> ShownRound:
         titles = titles_of(row.plan)

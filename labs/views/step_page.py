@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 
 from labs.access import may_see
 from labs.actions.demo import shown_run
-from labs.actions.openings import openings
+from labs.actions.openings import Openings, openings
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
 from labs.models import AUTOMATIC, Attempt, Course, GradeEvent, Role, State
@@ -90,7 +90,7 @@ def step_context(
         "is_next_round": sheet.attempt is not None,
         "on": "step",
         "is_owner": True,
-        "now": now_of(shown),
+        "now": now_of(shown, servers),
         "strings": strings(),
     }
 
@@ -103,9 +103,11 @@ def _practice(sheet: Sheet, due: ShownTerms) -> ShownPractice | None:
     return ShownPractice(quota_of(sheet.user, sheet.course), sheet.step.budget_ms)
 
 
-def now_of(shown: ShownAttempt | None) -> Status | None:
+def now_of(shown: ShownAttempt | None, servers: Openings | None = None) -> Status | None:
     """Place and wait of a live attempt, as the live path would say it."""
-    return statuses([shown.attempt.pk]).get(shown.attempt.pk) if shown is not None and shown.is_live else None
+    if shown is None or not shown.is_live:
+        return None
+    return statuses([shown.attempt.pk], servers).get(shown.attempt.pk)
 
 
 def _past(user: User, course: Course, step: Step, *, hides_scores: bool) -> QuerySet[Attempt]:
@@ -128,8 +130,7 @@ def _shown(
     if latest is None:
         return None
     tries = sum(attempt.state == State.GRADED and not attempt.practice for attempt in past)
-    seen = sheet.seen if sheet.attempt else None
-    return ShownAttempt(latest, sheet.step, tries, seen=seen, hides_scores=hides_scores)
+    return ShownAttempt(latest, sheet.step, tries, sheet.stored, hides_scores=hides_scores)
 
 
 def _kept_form(sheet: Sheet, due: ShownTerms, form: StepForm | None) -> StepForm | None:
