@@ -30,7 +30,7 @@ def _words(folder: Path, config: Path) -> list[str]:
 
 def write(folder: Path, places: Places) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    servers = " ".join(f"server {HOST}:{port} max_fails=1 fail_timeout=2s;" for port in places.web)
+    servers = " ".join(f"server {HOST}:{port} max_fails=0;" for port in places.web)
     site = folder / "labhub.conf"
     # As the image does it: only our own names in braces are filled in.
     site.write_text(

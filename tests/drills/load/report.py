@@ -108,9 +108,10 @@ class Result:
             f"{len(tally.lags_ms)} tokens received as they came: lag p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f}, "
             f"longest {max(tally.lags_ms, default=0):.0f} ms; {tally.tokens - len(tally.lags_ms)} more caught up with.",
             f"{tally.sockets} sockets, {tally.reconnects} opened again (close codes {dict(tally.close_codes)}, "
-            f"{tally.silences} silent), {tally.announced_gaps} announced gaps, "
+            f"{tally.silences} silent; {tally.refused} tries refused), {tally.announced_gaps} announced gaps, "
             f"{tally.silent_gaps} silent ones, {tally.doubled} events doubled, "
-            f"{tally.tail_lost} runs whose end was told before their last event.",
+            f"{tally.tail_lost} runs whose end was told before their last event; {tally.ended_away} ended while their page "
+            "was away.",
             f"{self.runs} runs recorded in {self.seconds:.0f} s ({self.runs / self.seconds:.2f} a second), the queue "
             f"drained in {self.drained_s:.0f} s more. Attempts: {_counts(self.books.states)}. Checks: "
             f"{_counts(self.books.verdicts)}. Runs: {_counts(self.books.outcomes)}. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 import re
@@ -54,6 +55,7 @@ class Student:
         self._session = person.cookie
         self._resting = asyncio.Event()
         self._waits_with: uuid.UUID | None = None
+        self._found_its_end = False
         self.stopped: set[uuid.UUID] = set()
 
     async def stop_waiting(self, within_s: float) -> None:
@@ -172,6 +174,7 @@ class Student:
         from tests.drills.load import people
 
         last, failures = EventId.parse(panel["after"]), 0
+        self._found_its_end = False
         while True:
             is_over, last, failures = await self._one_socket(attempt, panel, last, failures)
             if is_over:
@@ -181,6 +184,9 @@ class Student:
             failures += 1
             await asyncio.sleep(self._rng.random() * min(LONGEST_WAIT_S, 0.5 * 2**failures))
         self._waits_with = None
+        if self._found_its_end:  # said by the page: it was away
+            self._tally.ended_away += 1
+            return
         end = await self._ask(people.last_event, attempt)
         if end is not None and EventId(*end) > last:
             self._tally.tail_lost += 1
@@ -198,7 +204,7 @@ class Student:
             ) as socket:
                 self._tally.sockets += 1
                 opened_ms = time.time() * 1000
-                while True:
+                for is_first in itertools.chain([True], itertools.repeat(False)):
                     text = await asyncio.wait_for(socket.recv(), SILENCE_S)
                     now_ms = time.time() * 1000
                     message = json.loads(text)
@@ -210,6 +216,7 @@ class Student:
                                 message["version"] >= int(panel["version"])
                                 and message["state"] not in WAITING
                             ):
+                                self._found_its_end = is_first
                                 return True, last, 0
                         case "finished":
                             return True, last, 0
@@ -225,7 +232,7 @@ class Student:
         except TimeoutError:
             self._tally.silences += 1
         except (OSError, WebSocketException):
-            self._tally.close_codes[-1] += 1
+            self._tally.refused += 1
         return False, last, failures
 
     def _event(self, message: Mapping[str, Any], last: EventId, opened_ms: float, now_ms: float) -> EventId:

@@ -26,10 +26,12 @@ class Tally:
     silent_gaps: int = 0
     doubled: int = 0
     tail_lost: int = 0
+    ended_away: int = 0  # whoever came back heard the end first: the page takes all of it from the database
     announced_gaps: int = 0
     sockets: int = 0
     reconnects: int = 0
     silences: int = 0
+    refused: int = 0
     close_codes: Counter[int] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
     paused: int = 0
