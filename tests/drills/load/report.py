@@ -48,6 +48,7 @@ class Result:
             ("attempts and pages lost, doubled, stuck or wrongly charged", f"{lost}", lost == 0),
             ("events lost in silence, doubled", f"{silent}", silent == 0),
             ("right answers that failed", f"{wrong}", wrong == 0),
+            ("sockets that were refused", f"{tally.refused}", tally.refused == 0),
         ]
         if not self.restarts:
             unanswered = sum(tally.unanswered.values())
@@ -110,8 +111,8 @@ class Result:
             f"{tally.sockets} sockets, {tally.reconnects} opened again (close codes {dict(tally.close_codes)}, "
             f"{tally.silences} silent; {tally.refused} tries refused), {tally.announced_gaps} announced gaps, "
             f"{tally.silent_gaps} silent ones, {tally.doubled} events doubled, "
-            f"{tally.tail_lost} runs whose end was told before their last event; {tally.ended_away} ended while their page "
-            "was away.",
+            f"{tally.tail_lost} runs whose end was told before their last event; {tally.ended_away} ended while their "
+            "page was away.",
             f"{self.runs} runs recorded in {self.seconds:.0f} s ({self.runs / self.seconds:.2f} a second), the queue "
             f"drained in {self.drained_s:.0f} s more. Attempts: {_counts(self.books.states)}. Checks: "
             f"{_counts(self.books.verdicts)}. Runs: {_counts(self.books.outcomes)}. "
