@@ -39,8 +39,7 @@ class Feed:
             event_id, kind, message = opened(entry)
             self.last = event_id
             kinds.add(kind)
-            if kind in NEWS:
-                self.news_run = event_id.run
+            self.hear(event_id, kind)
             for follower in self.followers:
                 if not follower.live:
                     continue
@@ -49,3 +48,8 @@ class Feed:
                     follower.live = False
                     behind.append(follower)
         return kinds, behind
+
+    def hear(self, event_id: EventId, kind: str) -> None:
+        """`news_run` is the newest run whose end the stream has told, to the reader or to one that catches up."""
+        if kind in NEWS:
+            self.news_run = max(self.news_run, event_id.run)

@@ -131,8 +131,7 @@ class Hub:
                 continue
             for entry in entries:
                 event_id, kind, message = opened(entry)
-                if kind in NEWS:
-                    feed.news_run = max(feed.news_run, event_id.run)
+                feed.hear(event_id, kind)
                 follower.deliver(event_id, message)
                 if follower.outbox.full:
                     break

@@ -28,9 +28,10 @@ from labs.measure.recording import Frame
 from labs.steps import corpus, tables
 from labs.steps.base import Example, Exhibit, Round, Seen, Step, StepForm
 from labs.steps.claims import first_token as claims
-from labs.steps.fields import NONE_OF_THESE, FramePick, MsField, ProseField
+from labs.steps.fields import FramePick, MsField, ProseField
 from labs.steps.prompts import as_text, with_documents
 from labs.steps.tables import in_ms
+from labs.steps.widgets import NONE_OF_THESE
 from labs.text import N_, Json
 
 DOCUMENTS, PROMPT_TOKENS = 4, 170

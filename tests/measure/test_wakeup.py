@@ -14,6 +14,13 @@ import pytest
 from labs.measure.wakeup import MANY_NEW, SWITCH_S, ask_for_short_slice, no_collections, wake_early
 
 
+class Knot:
+    """What only the collector takes away."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
 def in_a_thread(work: object) -> None:
     """The wish holds for a thread and its children; pytest's own is left alone."""
     thread = threading.Thread(target=work)  # type: ignore[arg-type]
@@ -69,10 +76,6 @@ def test_the_collector_is_off_while_any_run_of_the_process_goes_on() -> None:
 
 
 def test_cycles_do_not_pile_up_where_a_run_always_goes_on() -> None:
-    class Knot:
-        def __init__(self) -> None:
-            self.me = self
-
     gc.collect()
     with no_collections():  # of another thread, for ever
         knots = []
@@ -86,10 +89,6 @@ def test_cycles_do_not_pile_up_where_a_run_always_goes_on() -> None:
 
 
 def test_what_was_in_use_at_one_round_is_found_at_the_next() -> None:
-    class Knot:
-        def __init__(self) -> None:
-            self.me = self
-
     gc.collect()
     with no_collections():  # of another thread, for ever
         in_use: Knot | None = Knot()

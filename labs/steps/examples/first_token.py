@@ -9,7 +9,7 @@ from labs.steps import recorded
 from labs.steps.base import Example, Step
 from labs.steps.examples import played, with_verdict
 from labs.steps.examples.server import ModelServer
-from labs.steps.fields import NONE_OF_THESE
+from labs.steps.widgets import NONE_OF_THESE
 
 KEYS = ("predicted", "frame", "too-short", "queued", "wait", "prefill", "rest", "unknown")
 PASS, FAIL, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
