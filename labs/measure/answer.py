@@ -6,7 +6,7 @@ from labs.llama.errors import BadFrame
 from labs.measure.opening import ended_itself
 from labs.measure.pieces import read_pieces
 from labs.measure.recording import Recording
-from labs.measure.sentences import Sentence, split_pieces
+from labs.measure.sentences import SENTENCE_RULE_VERSION, Sentence, split_pieces
 
 
 def sentences_of(recording: Recording) -> list[Sentence]:
@@ -21,4 +21,8 @@ def sentences_of(recording: Recording) -> list[Sentence]:
 
 
 def first_sentence_us(recording: Recording) -> int | None:
+    """As it was stored; read from the frames only where that was by an older rule, or before there was one."""
+    figures = recording.figures
+    if figures.sentence_rule == SENTENCE_RULE_VERSION:
+        return figures.first_sentence_us
     return next((sentence.at_us for sentence in sentences_of(recording)), None)

@@ -211,11 +211,8 @@ def test_an_ask_waits_for_its_slot_and_no_counter_knows(client: LlamaClient) -> 
     assert (held.end, queued.end) == ("done", "done")
     assert queued.headers_ns is not None
     assert queued.sent_ns is not None
-    first_ns = next(read.at_ns for read in second if any(chunk.is_generated for chunk in read.chunks))
-    begun_ms = (first_ns - queued.headers_ns) / 1e6
     waited_ms = (queued.headers_ns - queued.sent_ns) / 1e6
-    prompt_ms = final(chunks_of(second)).prompt_ms
-    assert prompt_ms <= begun_ms + 5 < begun_ms + waited_ms
+    assert 0 < final(chunks_of(second)).prompt_ms < waited_ms, "the wait for eighty tokens is not in it"
     assert slot(client).id_task != busy.id_task
     assert metrics(client).requests_deferred == 0
 

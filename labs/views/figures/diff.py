@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -20,8 +20,7 @@ from labs.views.words import NONE
 Kind = Literal["lab", "same", "split", "rest", "mark"]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownBox:
+class ShownBox(NamedTuple):
     """`ticks`: for a box of several tokens, each of them: is it in the prefix, does the prefix end behind it."""
 
     text: str
@@ -29,7 +28,7 @@ class ShownBox:
 
     @property
     def html(self) -> str:
-        text = escape(self.text)
+        text = escape(self.text, quote=False)
         if not self.ticks:
             return f"<span>{text}</span>"
         ticks = "".join(f'<i class="{tick}"></i>' if tick else "<i></i>" for tick in self.ticks)
