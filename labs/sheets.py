@@ -134,12 +134,19 @@ def after_a_fault(window: Window, at: datetime, first_at: datetime | None) -> tu
 
 
 def sheet_for(
-    user: User, course: Course, step: Step, terms: Terms | None = None, *, practice: bool = False
+    user: User,
+    course: Course,
+    step: Step,
+    terms: Terms | None = None,
+    attempts: Sequence[Attempt] | None = None,
+    *,
+    practice: bool = False,
 ) -> Sheet:
-    """`terms`: where the caller has read them already. `practice`: what an attempt would be that begins now; one that
-    is under way stays what it is."""
-    live = Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE)
-    attempt = live.select_related("pair").first()
+    """`terms` and `attempts`, the student's newest at the step: where the caller has read them already. `practice`:
+    what an attempt would be that begins now; one that is under way stays what it is."""
+    if attempts is None:
+        attempts = list(Attempt.objects.filter(user=user, course=course, step=step.key, state__in=LIVE))
+    attempt = next((one for one in attempts if one.state in LIVE), None)
     charged = (
         AttemptCount.objects.filter(course=course, user=user, step=step.key)
         .values_list("charged", flat=True)

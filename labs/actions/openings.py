@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from labs.actions.pauses import ANSWERING, closed_steps, paused_steps
@@ -89,7 +90,12 @@ class Openings:
 
 
 def openings() -> Openings:
-    """Two queries."""
-    return Openings(
-        list(Endpoint.objects.exclude(state=Endpoint.State.REMOVED).order_by("pk")), bookings_now()
+    """One query, and one for the bookings where there are any."""
+    booked = Booking.objects.at(Now()).filter(endpoint=OuterRef("pk"))
+    endpoints = list(
+        Endpoint.objects.exclude(state=Endpoint.State.REMOVED)
+        .annotate(is_booked=Exists(booked))
+        .order_by("pk")
     )
+    is_any_booked = any(vars(endpoint)["is_booked"] for endpoint in endpoints)
+    return Openings(endpoints, bookings_now() if is_any_booked else {})

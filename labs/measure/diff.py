@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from labs.measure.prefix import common_prefix, expected_cache
 from labs.measure.prompt_pieces import BadPieces, unpack_pieces
 from labs.measure.recording import Recording, RunRecord
 
 
-class Box(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Box:
     """`text` is whole characters; `count` tokens from number `first` on make it, of which the first `shared` belong to
     the common prefix. `in_lab_line`: its first token belongs to the lab line."""
 

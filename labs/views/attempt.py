@@ -22,7 +22,7 @@ from labs.measure.frames import unpack_frames
 from labs.models import Attempt, FrameStore, Role, State
 from labs.steps.base import Step
 from labs.terms import terms_of
-from labs.views.guard import attempt_or_404, who
+from labs.views.guard import attempt_or_404, role_or_404, who
 from labs.views.points import PointsForm, points_context
 from labs.views.shown import ShownAttempt
 from labs.views.step_page import now_of, step_context
@@ -36,7 +36,7 @@ from labs.views.strings import strings
 def attempt(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
     found, step = attempt_or_404(request, attempt_id)
     _mark_seen(who(request), found)
-    return render(request, "labs/attempt.html", _context(who(request), found, step))
+    return render(request, "labs/attempt.html", _context(request, found, step))
 
 
 @login_required
@@ -47,8 +47,10 @@ def attempt_panel(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
     found, step = attempt_or_404(request, attempt_id)
     _mark_seen(who(request), found)
     if request.GET.get("on") == "step" and found.user_id == who(request).pk:
-        return render(request, "labs/panel_step.html", step_context(who(request), found.course, step))
-    return render(request, "labs/panel_attempt.html", _context(who(request), found, step))
+        role = role_or_404(request, found.course)
+        context = step_context(who(request), found.course, step, role=role)
+        return render(request, "labs/panel_step.html", context)
+    return render(request, "labs/panel_attempt.html", _context(request, found, step))
 
 
 @login_required
@@ -84,7 +86,7 @@ def points(request: HttpRequest, attempt_id: UUID) -> HttpResponse:
             problem = error.text
         else:
             return redirect("attempt", found.pk)
-    context = _context(user, found, step) | points_context(found, step, form, problem)
+    context = _context(request, found, step) | points_context(found, step, form, problem)
     return render(request, "labs/attempt.html", context, status=422)
 
 
@@ -119,13 +121,14 @@ def _mark_seen(user: User, found: Attempt) -> None:
         mark_seen(user, found)
 
 
-def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
+def _context(request: HttpRequest, found: Attempt, step: Step) -> dict[str, Any]:
+    user, role = who(request), role_or_404(request, found.course)
     graded = Attempt.objects.for_grade().filter(
         user=found.user, course=found.course, step=found.step, state=State.GRADED
     )
     is_owner = found.user_id == user.pk
     # The reader's own: who sees somebody else's attempt teaches the course, and from them nothing is held back.
-    terms = terms_of(user, [found.course])
+    terms = terms_of(user, [found.course], {found.course_id: role})
     hides_scores = terms[found.course_id, step.key].hides_scores(timezone.now())
     shown = ShownAttempt(found, step, tries=graded.count(), hides_scores=hides_scores)
     return {
@@ -136,7 +139,7 @@ def _context(user: User, found: Attempt, step: Step) -> dict[str, Any]:
         "now": now_of(shown),
         "is_owner": is_owner,
         "on": "attempt",
-        "may_show": may_see(user, found.course) is Role.INSTRUCTOR,
+        "may_show": role is Role.INSTRUCTOR,
         "strings": strings(),
         # Whoever sees somebody else's attempt teaches the course.
         **({} if is_owner or found.practice else points_context(found, step)),

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 
-from labs.access import attempt_for, may_see
+from labs.access import attempt_for, course_for, may_see
 from labs.actions.errors import NotFound
 from labs.models import Attempt, Course, Role
 from labs.steps import all_steps
@@ -40,16 +40,28 @@ def attempt_or_404(request: HttpRequest, attempt_id: UUID) -> tuple[Attempt, Ste
 
 
 def course_or_404(request: HttpRequest, slug: str) -> Course:
-    course = Course.objects.filter(slug=slug).first()
-    if course is None or may_see(who(request), course) is None:
+    return course_and_role_or_404(request, slug)[0]
+
+
+def course_and_role_or_404(request: HttpRequest, slug: str) -> tuple[Course, Role]:
+    """The course, and as what its visitor may see it."""
+    try:
+        return course_for(who(request), slug)
+    except NotFound as error:
+        raise Http404 from error
+
+
+def role_or_404(request: HttpRequest, course: Course) -> Role:
+    role = may_see(who(request), course)
+    if role is None:
         raise Http404
-    return course
+    return role
 
 
 def course_of_instructor_or_404(request: HttpRequest, slug: str) -> Course:
     """For the course's instructors and staff; its students find nothing."""
-    course = Course.objects.filter(slug=slug).first()
-    if course is None or may_see(who(request), course) is not Role.INSTRUCTOR:
+    course, role = course_and_role_or_404(request, slug)
+    if role is not Role.INSTRUCTOR:
         raise Http404
     return course
 

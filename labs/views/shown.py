@@ -140,7 +140,7 @@ class ShownAttempt:
 
     @cached_property
     def _events(self) -> list[GradeEvent]:
-        return list(self.attempt.grade_events.select_related("by").order_by("created_at", "pk"))
+        return list(self.attempt.grade_events.prefetch_related("by").order_by("created_at", "pk"))
 
     @cached_property
     def history(self) -> list[ShownGrade]:

@@ -13,12 +13,12 @@ from django.views.decorators.http import require_http_methods
 
 from labs.actions.errors import InvalidAnswers, NotFound, Refused
 from labs.actions.submit import submit
-from labs.models import Course
+from labs.models import Course, Role
 from labs.sheets import sheet_for
 from labs.steps.base import Step, StepForm
 from labs.text import N_, Text
 from labs.views.bundle import permit_bundle
-from labs.views.guard import course_or_404, step_or_404, who
+from labs.views.guard import course_and_role_or_404, step_or_404, who
 from labs.views.step_page import step_context
 
 STALE = N_("This page had lost its place. Your answers are kept: please press Run again.")
@@ -28,29 +28,29 @@ STALE = N_("This page had lost its place. Your answers are kept: please press Ru
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def step(request: HttpRequest, course_slug: str, step_key: str) -> HttpResponse:
-    course, step_ = course_or_404(request, course_slug), step_or_404(step_key)
+    (course, role), step_ = course_and_role_or_404(request, course_slug), step_or_404(step_key)
     if request.method == "POST":
-        return _submit(request, course, step_)
-    context = step_context(who(request), course, step_, practice="practice" in request.GET)
+        return _submit(request, course, role, step_)
+    context = step_context(who(request), course, step_, practice="practice" in request.GET, role=role)
     response = render(request, "labs/step.html", context)
     return permit_bundle(request, response, step_)
 
 
-def _submit(request: HttpRequest, course: Course, step_: Step) -> HttpResponse:
+def _submit(request: HttpRequest, course: Course, role: Role, step_: Step) -> HttpResponse:
     """Redirects after success, so that reloading sends nothing twice; else the same page with the answers kept."""
     user = who(request)
     round_key = request.POST.get("round", "")
     try:
         key = uuid.UUID(request.POST.get("submit_key", ""))
     except ValueError:
-        return _again(request, course, step_, 409, problem=STALE)
+        return _again(request, course, role, step_, 409, problem=STALE)
     try:
         percent, practice = _agreed_percent(request), "practice" in request.POST
         submit(user, course, step_, round_key, request.POST, key, percent, practice=practice)
     except InvalidAnswers as error:
-        return _again(request, course, step_, 422, form=error.form)
+        return _again(request, course, role, step_, 422, form=error.form)
     except Refused as error:
-        return _again(request, course, step_, 409, problem=error.text)
+        return _again(request, course, role, step_, 409, problem=error.text)
     except NotFound as error:
         raise Http404 from error
     return redirect(reverse("step", args=[course.slug, step_.key]) + "#run")
@@ -65,6 +65,7 @@ def _agreed_percent(request: HttpRequest) -> int:
 def _again(
     request: HttpRequest,
     course: Course,
+    role: Role,
     step_: Step,
     status: int,
     *,
@@ -76,6 +77,6 @@ def _again(
         sheet = sheet_for(user, course, step_, practice=practice)
         if sheet.round is not None and sheet.round.key == request.POST.get("round"):
             form = sheet.form(request.POST)
-    context = step_context(user, course, step_, form=form, problem=problem, practice=practice)
+    context = step_context(user, course, step_, form=form, problem=problem, practice=practice, role=role)
     response = render(request, "labs/step.html", context, status=status)
     return permit_bundle(request, response, step_)

@@ -11,8 +11,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import get_language
 
-from labs.access import may_see
-from labs.actions.demo import shown_run
+from labs.actions.demo import is_any_shown
 from labs.actions.openings import Openings, openings
 from labs.actions.pauses import paused_everywhere
 from labs.live.status import Status, statuses
@@ -53,17 +52,20 @@ def step_context(
     form: StepForm | None = None,
     problem: Text | None = None,
     practice: bool = False,
+    role: Role,
 ) -> dict[str, Any]:
     """`form` is a refused one with the answers kept; `problem` a sentence about the whole POST. `practice`: the form of
-    a practice attempt is wanted, where none is under way."""
-    terms = terms_of(user, [course])
+    a practice attempt is wanted, where none is under way. `role`: as what `user` may see the course."""
+    terms = terms_of(user, [course], {course.pk: role})
     now = timezone.now()
     servers = openings()
     has_ended = course.has_ended(now)
     practice = practice and course.practice_s > 0 and not has_ended
-    sheet = sheet_for(user, course, step, terms[course.pk, step.key], practice=practice)
-    due = ShownTerms(sheet.terms, now, *sheet.standing(now))
-    past = list(_past(user, course, step, hides_scores=due.hides_scores)[:PAST_SHOWN])
+    here = terms[course.pk, step.key]
+    # One that is under way is the newest, for none begins beside it.
+    past = list(_past(user, course, step, hides_scores=here.hides_scores(now))[:PAST_SHOWN])
+    sheet = sheet_for(user, course, step, here, past, practice=practice)
+    due = ShownTerms(here, now, *sheet.standing(now))
     latest = next((a for a in past if sheet.attempt is None or a.pk == sheet.attempt.pk), None)
     shown = _shown(sheet, latest, past, hides_scores=due.hides_scores)
     return {
@@ -85,8 +87,8 @@ def step_context(
         else why_shut(servers.shut(course.pk, step.key), course),
         "practice": None if has_ended else _practice(sheet, due),
         "submit_key": uuid.uuid4(),
-        "shown_run": shown_run(course, step.key),
-        "may_rerun": step.rerun is not None and may_see(user, course) is Role.INSTRUCTOR,
+        "is_any_shown": is_any_shown(course, step.key),
+        "may_rerun": step.rerun is not None and role is Role.INSTRUCTOR,
         "is_next_round": sheet.attempt is not None,
         "on": "step",
         "is_owner": True,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
+from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from labs.views.waits import WHY
 from labs.views.words import ENDS, STATES, say
@@ -13,8 +16,14 @@ FIGURES = gettext_noop(
 )
 
 
-def strings() -> dict[str, str]:
+def strings() -> Mapping[str, str]:
     """By the name the script asks for; %(name)s places are filled there."""
+    return _strings(get_language())
+
+
+@cache
+def _strings(_language: str | None) -> Mapping[str, str]:
+    """The language is the one in force, and there are two: a page has a hundred sentences, the same for everybody."""
     return {
         **_states(),
         **_links(),

@@ -18,7 +18,7 @@ from labs.views.boards import draw
 from tests.views.rows import attempt_in
 
 PAGE = (
-    12  # session, user, notices, course, right; own name, state, who takes part, entries, names; staff: users
+    11  # session, user, notices, course and right; own name, state, who takes part, entries, names; staff: users
 )
 
 

@@ -97,5 +97,5 @@ def test_the_queries_do_not_grow(
         user = User.objects.create_user(f"s{number}")
         attempt_in(State.QUEUED, user, course, rounds=1)
         attempt_in(State.ERRORED, user, course, rounds=1, step_key="prefill", finished_at=timezone.now())
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(13):
         at_member.get(where(course))

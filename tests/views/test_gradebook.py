@@ -30,8 +30,8 @@ from tests.views.grades import grade_class
 from tests.views.pages import Page
 from tests.views.rows import STEP, attempt_in
 
-# Session, user, course, right; rules, grades, other attempts, students.
-QUERIES = 8
+# Session, user, course and right; rules, grades, other attempts, students.
+QUERIES = 7
 
 
 def where(course: Course, name: str = "gradebook", query: str = "") -> str:

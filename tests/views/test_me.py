@@ -271,7 +271,7 @@ def test_questions_do_not_grow(
         extend(other, owner, None, Given(extra_attempts=1), "ill", member)
     with django_assert_max_num_queries(len(few)) as many:
         at_owner.get(ME)
-    assert len(many) == len(few) == 19
+    assert len(many) == len(few) == 20
 
 
 def test_dates_of_the_end(course: Course, at_owner: Client) -> None:

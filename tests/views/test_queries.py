@@ -14,10 +14,10 @@ from tests.views.rows import STEP, attempt_in
 # Session, user, notices; then the page's own: courses, their rules, my extensions, what I teach, grades with their
 # events, attempt states.
 HOME = 9
-# Session, user, notices, course, right; live attempt, count, past attempts, checks, rounds, runs with recordings and
-# frames, grades, attempt states; rules, extensions, what I teach; the run that the class is shown, a partner; an
-# endpoint for the prompts that the form wants as tokens; what has been booked.
-STEP_PAGE = 24
+# Session, user, notices, course and right; attempts, their count, checks, rounds, runs with recordings and frames,
+# grades, attempt states; rules, extensions; is a run shown to the class, a partner; the endpoints, and one for the
+# prompts that the form wants as tokens.
+STEP_PAGE = 20
 
 
 def test_home(
