@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,18 +11,45 @@ _LISTENING = "0A"
 _PROC = Path("/proc")
 
 
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """`link`: /proc/<pid>/fd/<n>, which names the listening socket for as long as the process holds it open."""
+
+    pid: int
+    link: Path
+    socket: str
+
+    @property
+    def still_listens(self) -> bool:
+        return _target(self.link) == self.socket
+
+
+# By the address and where it was looked up. The kernel writes a line for every connection that lately was, thousands on
+# a busy machine, and a search was a seventh of a worker's time.
+_found: dict[tuple[str, Path], _Listener] = {}
+
+
 def listening_pid(base_url: str, proc: Path = _PROC) -> int | None:
     """Of the process that listens on a loopback address's port. None: elsewhere, another user's, or no Linux."""
+    known = _found.get((base_url, proc))
+    if known is None or not known.still_listens:
+        _found.pop((base_url, proc), None)
+        known = _search(base_url, proc)
+        if known is not None:
+            _found[base_url, proc] = known
+    return None if known is None else known.pid
+
+
+def _search(base_url: str, proc: Path) -> _Listener | None:
     parts = urlsplit(base_url)
     if not parts.port or not _is_loopback(parts.hostname or ""):
         return None
-    inodes = _inodes(parts.port, proc)
-    if not inodes:
+    wanted = {f"socket:[{inode}]" for inode in _inodes(parts.port, proc)}
+    if not wanted:
         return None
-    wanted = {f"socket:[{inode}]" for inode in inodes}
     for process in proc.iterdir():
-        if process.name.isdigit() and _holds(process / "fd", wanted):
-            return int(process.name)
+        if process.name.isdigit() and (link := _holds(process / "fd", wanted)) is not None:
+            return _Listener(int(process.name), link, _target(link))
     return None
 
 
@@ -50,12 +78,12 @@ def _inodes(port: int, proc: Path) -> set[str]:
     return found
 
 
-def _holds(folder: Path, wanted: set[str]) -> bool:
+def _holds(folder: Path, wanted: set[str]) -> Path | None:
     try:
         links = list(folder.iterdir())
     except OSError:  # another user's process, or one that has just ended
-        return False
-    return any(_target(link) in wanted for link in links)
+        return None
+    return next((link for link in links if _target(link) in wanted), None)
 
 
 def _target(link: Path) -> str:

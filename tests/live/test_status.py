@@ -191,7 +191,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_ids(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     ids = [attempt.pk, *(queued.pk for queued in queue)]
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         statuses(ids)
     with django_assert_num_queries(5):  # plans are frozen: each is read once
         statuses(ids)
