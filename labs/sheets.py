@@ -16,7 +16,18 @@ from django.contrib.auth.models import User
 from labs import tokens
 from labs.measure.frames import unpack_frames
 from labs.measure.recording import Frame, Recording, RunRecord, ServerFacts
-from labs.models import LIVE, Attempt, AttemptCount, Course, Pair, Round, Run, State, StoredRecording
+from labs.models import (
+    LIVE,
+    Attempt,
+    AttemptCount,
+    Course,
+    Endpoint,
+    Pair,
+    Round,
+    Run,
+    State,
+    StoredRecording,
+)
 from labs.pairs import host_of, number_of_next, partnership_of
 from labs.rules.window import Standing, Window
 from labs.steps import all_steps
@@ -77,11 +88,15 @@ class Sheet:
         return self.round.challenge(self._rng(), self.seen)
 
     @cached_property
+    def endpoint(self) -> Endpoint | None:
+        """That can be asked for tokens now."""
+        return tokens.usable_endpoint()
+
+    @cached_property
     def tokens(self) -> Mapping[str, Sequence[Json]]:
         assert self.round is not None
         prompts = self.round.tokenise(self.challenge)
-        endpoint = tokens.usable_endpoint() if prompts else None
-        found = {name: tokens.pieces(messages, endpoint) for name, messages in prompts.items()}
+        found = {name: tokens.pieces(messages, self.endpoint) for name, messages in prompts.items()}
         return {name: pieces for name, pieces in found.items() if pieces is not None}
 
     def form(self, data: Mapping[str, Any] | None = None) -> StepForm:

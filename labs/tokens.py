@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import zlib
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from django.core.cache import cache
 
@@ -31,11 +33,33 @@ def pieces(messages: Messages, endpoint: Endpoint | None) -> list[Json] | None:
 
     A piece that is not whole UTF-8 is written as its bytes in hex.
     """
+    kept = _kept(messages, endpoint)
+    return None if kept is None else kept.pieces()
+
+
+def count(messages: Messages, endpoint: Endpoint | None) -> int | None:
+    """How many tokens the templated prompt has; None when the server cannot be asked now."""
+    kept = _kept(messages, endpoint)
+    return None if kept is None else kept.n
+
+
+class _Kept(NamedTuple):
+    """What is remembered of a prompt: `n` tokens, packed, for a class has hundreds of prompts of a thousand tokens."""
+
+    n: int
+    packed: bytes
+
+    def pieces(self) -> list[Json]:
+        found: list[Json] = json.loads(zlib.decompress(self.packed))
+        return found
+
+
+def _kept(messages: Messages, endpoint: Endpoint | None) -> _Kept | None:
     if endpoint is None:
         return None
     key = _key("pieces", endpoint, messages)
-    found: list[Json] | None = cache.get(key)
-    if found is None:
+    kept: _Kept | None = cache.get(key)
+    if kept is None:
         if cache.get(away := f"tokens:away:{endpoint.pk}"):
             return None
         try:
@@ -48,14 +72,9 @@ def pieces(messages: Messages, endpoint: Endpoint | None) -> list[Json] | None:
                 cache.set(away, True, AWAY_S)
             return None
         found = [{"id": token.id, "text": _readable(token.piece)} for token in tokens]
-        cache.set(key, found, REMEMBER_S)
-    return found
-
-
-def count(messages: Messages, endpoint: Endpoint | None) -> int | None:
-    """How many tokens the templated prompt has; None when the server cannot be asked now."""
-    found = pieces(messages, endpoint)
-    return None if found is None else len(found)
+        kept = _Kept(len(found), zlib.compress(json.dumps(found).encode()))
+        cache.set(key, kept, REMEMBER_S)
+    return kept
 
 
 def most(messages: Messages) -> int:

@@ -41,12 +41,11 @@ def begin_graded(
                 count=free,
             )
         )
-    count, _created = AttemptCount.objects.get_or_create(
-        course=sheet.course, user=sheet.user, step=sheet.step.key
-    )
+    whose = {"course": sheet.course, "user": sheet.user, "step": sheet.step.key}
+    AttemptCount.objects.bulk_create([AttemptCount(**whose)], ignore_conflicts=True)
     # `charged` must still be what the form was drawn from, else the answers belong to other inputs.
     bumped = AttemptCount.objects.filter(
-        pk=count.pk, charged=sheet.seed_number, charged__lt=sheet.terms.attempts
+        **whose, charged=sheet.seed_number, charged__lt=sheet.terms.attempts
     ).update(charged=F("charged") + 1)
     if not bumped:
         if sheet.attempts_left == 0:

@@ -25,7 +25,7 @@ from labs.actions.practice import let_practise, let_use_machine
 from labs.actions.wake import wake_drivers_after_commit
 from labs.logs import bound
 from labs.measure.plan import Plan
-from labs.models import Attempt, Course, Round, State
+from labs.models import Attempt, Course, Endpoint, Round, State
 from labs.rules.clock import written
 from labs.rules.window import Door, Standing
 from labs.sheets import Sheet, sheet_for
@@ -159,7 +159,7 @@ def _let_answer(sheet: Sheet, data: Mapping[str, Any]) -> None:
 
 def _let_run(sheet: Sheet, form: StepForm, plan: Plan) -> None:
     """Raises InvalidAnswers where this plan cannot run, Refused where it may not."""
-    problem = _too_long(plan)
+    problem = _too_long(plan, sheet.endpoint)
     if problem is None and sheet.host is not None and not is_plan_of(sheet.host, plan):
         problem = _(
             "Your partner has locked other settings than these, and one run serves you both. Agree on the settings, "
@@ -218,9 +218,8 @@ def _lock(
     return attempt
 
 
-def _too_long(plan: Plan) -> str | None:
+def _too_long(plan: Plan, endpoint: Endpoint | None) -> str | None:
     """A sentence when a prompt and its answer do not fit the slot, by tokens; None when all fit."""
-    endpoint = tokens.usable_endpoint()
     room = int(endpoint.facts.get("n_ctx") or 0) if endpoint else 0
     for ask in plan.asks:
         n = tokens.count(ask.messages, endpoint) if room else None

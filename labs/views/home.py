@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from labs.access import courses_of
 from labs.models import Enrolment, Role
+from labs.terms import terms_of
 from labs.views.guard import who
 from labs.views.steplist import course_rows
 
@@ -21,5 +22,12 @@ from labs.views.steplist import course_rows
 def home(request: HttpRequest) -> HttpResponse:
     user = who(request)
     teaches = Enrolment.objects.active().filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
-    courses = courses_of(user).annotate(is_taught=Exists(teaches)).order_by("title")
-    return render(request, "labs/home.html", {"rows": course_rows(user, courses)})
+    courses = list(courses_of(user).annotate(is_taught=Exists(teaches)).order_by("title"))
+    is_staff = user.is_staff
+    roles = {
+        course.pk: Role.INSTRUCTOR if is_staff or vars(course)["is_taught"] else Role.STUDENT
+        for course in courses
+    }
+    return render(
+        request, "labs/home.html", {"rows": course_rows(user, courses, terms_of(user, courses, roles))}
+    )

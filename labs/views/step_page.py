@@ -99,8 +99,10 @@ def step_context(
 
 def _practice(sheet: Sheet, due: ShownTerms) -> ShownPractice | None:
     """None where nobody may practise now."""
+    if sheet.attempt is not None and not sheet.practice:
+        return None
     is_closed = due.door is Door.EARLY or sheet.waits_for or not sheet.course.practice_s
-    if is_closed and not (sheet.attempt and sheet.practice):
+    if is_closed and sheet.attempt is None:
         return None
     return ShownPractice(quota_of(sheet.user, sheet.course), sheet.step.budget_ms)
 

@@ -193,9 +193,9 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_ids(
     ids = [attempt.pk, *(queued.pk for queued in queue)]
     with django_assert_num_queries(5):
         statuses(ids)
-    with django_assert_num_queries(5):  # plans are frozen: each is read once
+    with django_assert_num_queries(4):  # plans are frozen: each is read once
         statuses(ids)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         statuses(ids[1:2])
     with django_assert_num_queries(1):
         statuses([attempt.pk])
