@@ -1,4 +1,4 @@
-"""The one control thread of a driver process: it beats all leases and reads all cancel flags.
+"""The one control thread of a driver process while it holds anything: it beats all leases and reads all cancel flags.
 
 Not the frame loop: what it does must never delay a stamp, and what the frame loop does must never delay a beat.
 """
@@ -46,7 +46,9 @@ class Watch:
         held = _Held(holder)
         with self._lock:
             self._held[holder.lease] = held
-            if self._thread is None or not self._thread.is_alive():
+            if (
+                self._thread is None or not self._thread.is_alive()
+            ):  # it must live, and none may depend on that
                 self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
                 self._thread.start()
         try:
@@ -61,9 +63,9 @@ class Watch:
             time.sleep(settings.LABHUB_CANCEL_POLL_S)
             with self._lock:
                 held = dict(self._held)
-            if not held:
-                connection.close()  # an idle worker keeps none
-                continue
+                if not held:
+                    self._thread = None  # whoever holds something next starts another
+                    break
             try:
                 if time.monotonic() >= next_beat:
                     self._beat(held)
@@ -74,6 +76,7 @@ class Watch:
                 # Whatever it was, this thread must live: without it no lease is beaten and no Stop is seen.
                 log.exception("control thread: a round failed, the next one follows")
                 close_old_connections()
+        connection.close()  # an idle worker keeps none
 
     def _beat(self, held: dict[LeaseKey, _Held]) -> None:
         """A run over its limit is not beaten any more: where its driver hangs, the sweep ends it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 import pytest
 from django.conf import LazySettings
@@ -28,8 +29,11 @@ pytestmark = [pytest.mark.usefixtures("endpoint"), pytest.mark.django_db(transac
 
 
 @pytest.fixture(autouse=True)
-def quick(settings: LazySettings) -> None:
+def quick(settings: LazySettings) -> Iterator[None]:
+    """Once nothing is held the thread is gone, with its connection; else it would run on into other tests."""
     settings.LABHUB_CANCEL_POLL_S = settings.LABHUB_BEAT_S = 0.02
+    yield
+    wait_until(lambda: "watch" not in {thread.name for thread in threading.enumerate()})
 
 
 def wait_until(true: Callable[[], bool], limit_s: float = 20) -> None:

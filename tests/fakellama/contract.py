@@ -90,6 +90,8 @@ def read_tokens(stream: ChatStream, count: int) -> list[Chunk]:
 
 
 def long_text(server: Server, seconds: float) -> str:
-    """A prompt that this server reads for about so long."""
-    tokens = seconds * 1000 / (4.5 * (1.0 if isinstance(server, EmbeddedServer) else SCALE))
-    return f"{fresh()} {PARAGRAPH * round(tokens / 21)}"
+    """A prompt that this server, as fast as it is now, reads for about so long: one core is not like another."""
+    with LlamaClient(server.base_url) as client:
+        timings = final(ask(client, f"{fresh()} {PARAGRAPH * 8}"))
+    tokens = seconds * 1000 * timings.prompt_n / timings.prompt_ms
+    return f"{fresh()} {PARAGRAPH * min(round(tokens / 21), 170)}"

@@ -48,5 +48,7 @@ def test_the_process_behind_a_loopback_address(tmp_path: Path) -> None:
         assert listening_pid(f"http://llama:{port}") is None
     assert listening_pid(f"http://127.0.0.1:{port}") is None, "not what was found before"
     with socket.create_server(("127.0.0.1", port)):
-        assert listening_pid(f"http://127.0.0.1:{port}") == os.getpid(), "a new socket, for a server that came back"
+        assert listening_pid(f"http://127.0.0.1:{port}") == os.getpid(), (
+            "a new socket, for a server that came back"
+        )
     assert listening_pid("http://127.0.0.1:8080", tmp_path) is None, "no such files here"

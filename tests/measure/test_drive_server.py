@@ -167,7 +167,9 @@ def test_a_queued_ask_waits_behind_a_held_one(url: str) -> None:
     assert figures.headers_us is not None
     assert figures.ttft_us is not None
     assert figures.headers_us > 200_000, "no wait"
-    assert 0 < (figures.prompt_ms or 0) * 1000 < figures.headers_us, "the server's own counter does not know the wait"
+    assert 0 < (figures.prompt_ms or 0) * 1000 < figures.headers_us, (
+        "the server's own counter does not know the wait"
+    )
 
 
 def test_a_stalled_twin_the_other_slot_and_the_same_slot(url: str, llama_server: EmbeddedServer) -> None:

@@ -17,9 +17,7 @@ from labs.steps.base import Score
 from labs.views.boards import draw
 from tests.views.rows import attempt_in
 
-PAGE = (
-    11  # session, user, notices, course and right; own name, state, who takes part, entries, names; staff: users
-)
+PAGE = 11  # session, user, notices, course and right; own name, state, who takes part, entries, names; staff: users
 
 
 @pytest.fixture

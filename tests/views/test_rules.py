@@ -209,7 +209,9 @@ def test_the_queries_do_not_grow(
             course=course, user=user, step=STEP, days=number, zone=ZONE, why="x", by=member
         )
         StepRule.objects.create(course=course, step=STEP, zone=ZONE, due_at=due_at, by=member)
-    with django_assert_num_queries(7):  # session, user, notices, course and right; students, extensions, rules
+    with django_assert_num_queries(
+        7
+    ):  # session, user, notices, course and right; students, extensions, rules
         at_member.get(reverse("extensions", args=[course.slug]))
     with django_assert_num_queries(5):
         at_member.get(reverse("rules", args=[course.slug]))
