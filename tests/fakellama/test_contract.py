@@ -182,11 +182,12 @@ def test_times_are_the_servers_own(client: LlamaClient) -> None:
 
 
 def test_a_waiting_client_is_pinged(server: Server, client: LlamaClient) -> None:
-    asked = body(long_text(server, 2.6), sse_ping_interval=1, return_progress=False, max_tokens=1)
-    raw = call(server.base_url, "POST", "/v1/chat/completions", {**asked, "stream": True})
-    pings = [chunk for chunk in raw.chunks if chunk == b":\n\n"]
-    assert pings
-    assert raw.chunks.index(b":\n\n") == 0, "before the first token"
+    more = {"stream": True, "sse_ping_interval": 1, "return_progress": False, "max_tokens": 1}
+    for seconds in (2.6, 5.2, 10.4):  # other work may end meanwhile, and what was long is read at once
+        raw = call(server.base_url, "POST", "/v1/chat/completions", body(long_text(server, seconds), **more))
+        if raw.chunks[0] == b":\n\n":
+            break
+    assert raw.chunks[0] == b":\n\n", "before the first token"
 
 
 def test_an_ask_waits_for_its_slot_and_no_counter_knows(client: LlamaClient) -> None:
