@@ -39,19 +39,19 @@ def courses_of(user: User) -> QuerySet[Course]:
 
 def may_see(user: User | AnonymousUser, course: Course) -> Role | None:
     """As what this person stands in the course; staff stand as instructors. None: not at all."""
-    if user.is_anonymous or not _may_stand(user, course):
+    if not _may_look(user) or only_course(user) not in (None, course.pk):
         return None
-    if user.is_staff:
-        return Role.INSTRUCTOR
-    role = Enrolment.objects.active().filter(user=user, course=course).values_list("role", flat=True).first()
-    return None if role is None else Role(role)
+    return Enrolment.objects.roles_of(user, [course]).get(course.pk)
 
 
 def course_for(user: User | AnonymousUser, slug: str) -> tuple[Course, Role]:
-    """The course, and as what this person stands there (`may_see`). One query. Raises NotFound, whatever the cause."""
+    """The course, and as what this person stands there, as `may_see` has it. One query. Raises NotFound, whatever the
+    cause."""
+    if not _may_look(user):
+        raise NotFound(slug)
     own = Enrolment.objects.active().filter(user=user.pk, course=OuterRef("pk"))
     course = Course.objects.filter(slug=slug).annotate(own_role=Subquery(own.values("role")[:1])).first()
-    if course is None or not _may_stand(user, course):
+    if course is None or only_course(user) not in (None, course.pk):
         raise NotFound(slug)
     role = Role.INSTRUCTOR if user.is_staff else vars(course)["own_role"]
     if role is None:
@@ -59,8 +59,8 @@ def course_for(user: User | AnonymousUser, slug: str) -> tuple[Course, Role]:
     return course, Role(role)
 
 
-def _may_stand(user: User | AnonymousUser, course: Course) -> bool:
-    return user.is_active and only_course(user) in (None, course.pk)
+def _may_look(user: User | AnonymousUser) -> bool:
+    return user.is_authenticated and user.is_active
 
 
 def attempt_for(user: User | AnonymousUser, attempt_id: UUID) -> Attempt:

@@ -68,18 +68,16 @@ def is_held(course: Course, step_key: str, now: datetime) -> bool:
 def terms_of(
     user: User | AnonymousUser, courses: Iterable[Course], roles: Mapping[int, Role] | None = None
 ) -> dict[Key, Terms]:
-    """By course and step, for every step there is. Three queries, however many courses. `roles`: as what the user may
-    see each of them, by its id, where that was asked already; a query less."""
+    """By course and step, for every step there is. Three queries, however many courses, and one more where there are
+    extensions. `roles`: as what the user stands in each of them, where that was asked already; a query less."""
     courses = list(courses)
     rules = rules_in_force(courses)
     given: dict[int, list[Extension]] = defaultdict(list)
     rows = Extension.objects.filter(user=user.pk, course__in=courses).prefetch_related("by").order_by("-pk")
     for row in rows:
         given[row.course_id].append(row)
-    if roles is None:
-        taught = _taught(user, courses)
-    else:
-        taught = {course_id for course_id, role in roles.items() if role is Role.INSTRUCTOR}
+    roles = Enrolment.objects.roles_of(user, courses) if roles is None else roles
+    taught = {course_id for course_id, role in roles.items() if role is Role.INSTRUCTOR}
     return {
         (course.pk, step.key): terms(
             course, step, rules.get((course.pk, step.key)), given[course.pk], is_free=course.pk in taught
@@ -165,10 +163,3 @@ def _in_force(of_due: Extension | None, of_attempts: Extension | None) -> list[E
         of_attempts = None
     found = {row.pk: row for row in (of_due, of_attempts) if row is not None}
     return [found[pk] for pk in sorted(found, reverse=True)]
-
-
-def _taught(user: User | AnonymousUser, courses: Sequence[Course]) -> set[int]:
-    if user.is_staff:
-        return {course.pk for course in courses}
-    taught = Enrolment.objects.active().filter(user=user.pk, course__in=courses, role=Role.INSTRUCTOR)
-    return set(taught.values_list("course_id", flat=True))

@@ -44,14 +44,13 @@ class Watch:
     @contextmanager
     def over(self, holder: Holder) -> Iterator[Control]:
         held = _Held(holder)
-        with self._lock:
-            self._held[holder.lease] = held
-            if (
-                self._thread is None or not self._thread.is_alive()
-            ):  # it must live, and none may depend on that
-                self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
-                self._thread.start()
         try:
+            with self._lock:
+                self._held[holder.lease] = held
+                # The loop outlives all faults that are known; none may depend on that.
+                if self._thread is None or not self._thread.is_alive():
+                    self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
+                    self._thread.start()
             yield held.control
         finally:
             with self._lock:

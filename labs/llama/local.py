@@ -48,8 +48,8 @@ def _search(base_url: str, proc: Path) -> _Listener | None:
     if not wanted:
         return None
     for process in proc.iterdir():
-        if process.name.isdigit() and (link := _holds(process / "fd", wanted)) is not None:
-            return _Listener(int(process.name), link, _target(link))
+        if process.name.isdigit() and (found := _held(process / "fd", wanted)) is not None:
+            return _Listener(int(process.name), *found)
     return None
 
 
@@ -78,12 +78,13 @@ def _inodes(port: int, proc: Path) -> set[str]:
     return found
 
 
-def _holds(folder: Path, wanted: set[str]) -> Path | None:
+def _held(folder: Path, wanted: set[str]) -> tuple[Path, str] | None:
+    """The link and what it names; read once, for a moment later it may name nothing or something else."""
     try:
         links = list(folder.iterdir())
     except OSError:  # another user's process, or one that has just ended
         return None
-    return next((link for link in links if _target(link) in wanted), None)
+    return next(((link, target) for link in links if (target := _target(link)) in wanted), None)
 
 
 def _target(link: Path) -> str:

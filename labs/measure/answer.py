@@ -21,7 +21,8 @@ def sentences_of(recording: Recording) -> list[Sentence]:
 
 
 def first_sentence_us(recording: Recording) -> int | None:
-    """As it was stored; read from the frames only where that was by an older rule, or before there was one."""
+    """As it was stored, also where the frames have been purged since; read from them only where that was by an older
+    rule, or before there was one."""
     figures = recording.figures
     if figures.sentence_rule == SENTENCE_RULE_VERSION:
         return figures.first_sentence_us

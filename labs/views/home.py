@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -21,13 +20,8 @@ from labs.views.steplist import course_rows
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = who(request)
-    teaches = Enrolment.objects.active().filter(course=OuterRef("pk"), user=user, role=Role.INSTRUCTOR)
-    courses = list(courses_of(user).annotate(is_taught=Exists(teaches)).order_by("title"))
-    is_staff = user.is_staff
-    roles = {
-        course.pk: Role.INSTRUCTOR if is_staff or vars(course)["is_taught"] else Role.STUDENT
-        for course in courses
-    }
-    return render(
-        request, "labs/home.html", {"rows": course_rows(user, courses, terms_of(user, courses, roles))}
-    )
+    courses = list(courses_of(user).order_by("title"))
+    roles = Enrolment.objects.roles_of(user, courses)
+    taught = {course_id for course_id, role in roles.items() if role is Role.INSTRUCTOR}
+    rows = course_rows(user, courses, terms_of(user, courses, roles))
+    return render(request, "labs/home.html", {"rows": rows, "taught": taught})

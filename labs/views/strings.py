@@ -23,7 +23,8 @@ def strings() -> Mapping[str, str]:
 
 @cache
 def _strings(_language: str | None) -> Mapping[str, str]:
-    """The language is the one in force, and there are two: a page has a hundred sentences, the same for everybody."""
+    """The language is the one in force, and there are two: a page has a hundred sentences, the same for everybody.
+    (A development server that compiles a catalog anew says the old ones until it is started again.)"""
     return {
         **_states(),
         **_links(),

@@ -33,7 +33,11 @@ def quick(settings: LazySettings) -> Iterator[None]:
     """Once nothing is held the thread is gone, with its connection; else it would run on into other tests."""
     settings.LABHUB_CANCEL_POLL_S = settings.LABHUB_BEAT_S = 0.02
     yield
-    wait_until(lambda: "watch" not in {thread.name for thread in threading.enumerate()})
+    wait_until(lambda: not watching())
+
+
+def watching() -> bool:
+    return "watch" in {thread.name for thread in threading.enumerate()}
 
 
 def wait_until(true: Callable[[], bool], limit_s: float = 20) -> None:
@@ -47,6 +51,17 @@ def test_stop_reaches_the_run(kim: User, post: Submit) -> None:
     attempt = post(kim)
     held = claim()
     with Watch("w").over(held) as control:
+        cancel(attempt)
+        wait_until(lambda: control.stopped == "cancelled")
+
+
+def test_after_an_idle_time_another_thread_watches(kim: User, post: Submit) -> None:
+    attempt = post(kim)
+    held, watch = claim(), Watch("w")
+    with watch.over(held):
+        assert watching()
+    wait_until(lambda: not watching())
+    with watch.over(held) as control:
         cancel(attempt)
         wait_until(lambda: control.stopped == "cancelled")
 

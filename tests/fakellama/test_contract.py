@@ -291,14 +291,21 @@ def test_a_cut_in_prefill_and_what_it_leaves(client: LlamaClient) -> None:
 
 
 def test_a_quiet_prefill_is_left_within_a_second_and_a_batch(server: Server, client: LlamaClient) -> None:
-    text = long_text(server, 2.2)
-    n = len(client.prompt_tokens(messages(text)))
-    stream = client.chat(body(text, return_progress=False), LIMITS)
-    stream.close_after_sent(0.1)
-    with stream:
-        list(stream)
-    until(lambda: all_idle(client), every_s=1.5)
-    assert 0 < (slot(client).n_prompt_tokens or 0) < n
+    for seconds in (
+        2.2,
+        4.4,
+        8.8,
+    ):  # other work may end meanwhile, and what was long is read before it is looked
+        text = long_text(server, seconds)
+        n = len(client.prompt_tokens(messages(text)))
+        stream = client.chat(body(text, return_progress=False), LIMITS)
+        stream.close_after_sent(0.1)
+        with stream:
+            list(stream)
+        until(lambda: all_idle(client), every_s=1.5)
+        if (read_n := slot(client).n_prompt_tokens or 0) < n:
+            break
+    assert 0 < read_n < n
 
 
 def test_a_fast_poller_hides_a_closed_connection(server: Server, client: LlamaClient) -> None:

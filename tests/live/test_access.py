@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from labs.access import attempt_for, may_see
+from labs.access import attempt_for, course_for, may_see
 from labs.actions.errors import NotFound
 from labs.models import Attempt, Course, Enrolment, Role
 
@@ -63,9 +63,23 @@ def test_an_instructor_who_left_finds_nothing(attempt: Attempt, teacher: User) -
 
 
 def test_as_what_one_stands_in_a_course(course: Course, enrol: Callable[..., User]) -> None:
-    assert may_see(enrol("student"), course) == Role.STUDENT
-    assert may_see(enrol("teacher", Role.INSTRUCTOR), course) == Role.INSTRUCTOR
-    assert may_see(User.objects.create_user("staff", is_staff=True), course) == Role.INSTRUCTOR
-    assert may_see(User.objects.create_user("stranger"), course) is None
-    assert may_see(User.objects.create_user("gone", is_staff=True, is_active=False), course) is None
-    assert may_see(AnonymousUser(), course) is None
+    gone = enrol("left")
+    Enrolment.objects.filter(user=gone).update(left_at=timezone.now())
+    expected: list[tuple[User | AnonymousUser, Role | None]] = [
+        (enrol("student"), Role.STUDENT),
+        (enrol("teacher", Role.INSTRUCTOR), Role.INSTRUCTOR),
+        (User.objects.create_user("staff", is_staff=True), Role.INSTRUCTOR),
+        (User.objects.create_user("stranger"), None),
+        (User.objects.create_user("shut", is_staff=True, is_active=False), None),
+        (gone, None),
+        (AnonymousUser(), None),
+    ]
+    for user, role in expected:
+        assert may_see(user, course) == role
+        if role is not None:
+            assert course_for(user, course.slug) == (course, role)
+            continue
+        with pytest.raises(NotFound):
+            course_for(user, course.slug)
+    with pytest.raises(NotFound):
+        course_for(expected[0][0], "elsewhere")

@@ -164,13 +164,10 @@ def test_a_prompt_that_does_not_fit_is_refused_with_the_numbers() -> None:
         assert drive(server.url, Plan((ask("x", "y" * 30, max_tokens=1),))).outcome == "recorded"
 
 
-TOKEN_S = 0.002
-
-
 @pytest.mark.parametrize("frees_after_s", [0.0, 0.4])
 def test_b1_a_cut_is_watched_until_the_slot_is_free(frees_after_s: float) -> None:
     plan = Plan((ask("cut", max_tokens=900, end=Close(100)), ask("next")))
-    with ScriptedLlama(frees_after_s=frees_after_s, token_s=TOKEN_S) as server:
+    with ScriptedLlama(frees_after_s=frees_after_s) as server:
         result = drive(server.url, plan)
     cut = result.record["cut"]
     assert (result.outcome, cut.figures.end, result.record.metrics_agree) == ("recorded", "cut", True)
@@ -181,8 +178,7 @@ def test_b1_a_cut_is_watched_until_the_slot_is_free(frees_after_s: float) -> Non
     assert cut.prompt_tokens_after is not None
     assert cut.figures.predicted_n is not None
     made = cut.prompt_tokens_after - cut.n
-    # What was still on its way to us: on a busy machine more than a token, never more than it had the time for.
-    assert cut.figures.predicted_n <= made <= 1 + cut.idle_us / 1e6 / TOKEN_S
+    assert cut.figures.predicted_n <= made < 900, "some were on their way to us; it did not go on to its end"
 
 
 def test_b1_a_cut_before_the_first_byte_leaves_ttft_none() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from labs.measure.answer import first_sentence_us
 from labs.measure.plan import Ask, Get, Plan
+from labs.measure.sentences import SENTENCE_RULE_VERSION
 from tests.llama.byte_server import END, SSE_HEAD, Peer, chunked
 from tests.measure.driving import Event, drive, user
 from tests.measure.scripted import ScriptedLlama
@@ -45,6 +48,18 @@ def test_the_end_of_the_answer_ends_it_but_max_tokens_does_not() -> None:
     assert figures.first_sentence_us == figures.last_token_us
     _, told, figures = heard("Only", " words.", reason="length")
     assert (told, figures.first_sentence_us) == ([], None)
+
+
+def test_what_an_older_rule_found_is_read_again_from_the_frames_while_they_are_kept() -> None:
+    with ScriptedLlama(misbehave=says("Hello there.", " Go on."), has_slots=False) as server:
+        new = drive(server.url, Plan((Ask("a", user("Hi"), 8),))).record["a"]
+    found_us = new.figures.first_sentence_us
+    assert found_us is not None
+    assert first_sentence_us(replace(new, frames=())) == found_us, "as it was stored"
+    for rule in (None, SENTENCE_RULE_VERSION + 1):
+        old = replace(new, figures=replace(new.figures, sentence_rule=rule, first_sentence_us=1))
+        assert first_sentence_us(old) == found_us
+        assert first_sentence_us(replace(old, frames=())) is None
 
 
 @pytest.mark.parametrize("counted", [True, False])

@@ -11,12 +11,12 @@ from pytest_django import DjangoAssertNumQueries
 from labs.models import Attempt, Course, Enrolment, State
 from tests.views.rows import STEP, attempt_in
 
-# Session, user, notices; then the page's own: courses, their rules, my extensions, grades with their
+# Session, user, notices; then the page's own: courses, as what I stand there, rules, my extensions, grades with their
 # events, attempt states.
-HOME = 8
+HOME = 9
 # Session, user, notices, course and right; attempts, their count, checks, rounds, runs with recordings and frames,
-# grades, attempt states; rules, extensions; is a run shown to the class, a partner; the endpoints, and one for the
-# prompts that the form wants as tokens.
+# grades, attempt states; rules, extensions; is a run shown to the class, a partner; practice time; the endpoints,
+# and one for the prompts that the form wants as tokens.
 STEP_PAGE = 20
 
 

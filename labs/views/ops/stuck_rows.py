@@ -51,7 +51,8 @@ class StuckRow:
 
 
 def stuck_rows() -> tuple[list[StuckRow], int]:
-    """The rows, those in trouble first and then the oldest, and how many there are in all. Six queries."""
+    """The rows, those in trouble first and then the oldest, and how many there are in all. Five queries, and one for
+    the bookings where there are any."""
     found = Attempt.objects.filter(state__in=LIVE)
     attempts = list(
         found.select_related("user", "course").order_by(F("queued_at").asc(nulls_last=True), "pk")[:MOST]
