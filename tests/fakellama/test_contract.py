@@ -208,7 +208,7 @@ def test_an_ask_waits_for_its_slot_and_no_counter_knows(client: LlamaClient) -> 
         assert slot(client).id_task == busy.id_task
         assert queued.headers_ns is None
         list(held)
-    waiting.join(30)
+    waiting.join(LIMITS.total_s)
     assert (held.end, queued.end) == ("done", "done")
     assert queued.headers_ns is not None
     assert queued.sent_ns is not None
