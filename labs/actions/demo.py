@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.audit import record
@@ -18,13 +19,12 @@ LONGEST_NOTE = 200
 
 def shown_run(course: Course, step: str) -> DemoRun | None:
     """What the class may watch at the step now. One query."""
-    shown = DemoRun.objects.filter(course=course, step=step, withdrawn_at=None)
-    return shown.select_related("run__round").first()
+    return _shown(course, step).select_related("run__round").first()
 
 
 def is_any_shown(course: Course, step: str) -> bool:
     """Whether the class may watch one at the step now. One query, and a cheaper one: every page of a step asks."""
-    return DemoRun.objects.filter(course=course, step=step, withdrawn_at=None).exists()
+    return _shown(course, step).exists()
 
 
 def show(run: Run, note: str, by: User) -> DemoRun:
@@ -56,5 +56,9 @@ def withdraw(course: Course, step: str, by: User) -> bool:
 
 
 def _end(course: Course, step: str) -> bool:
-    here = DemoRun.objects.filter(course=course, step=step, withdrawn_at=None)
-    return bool(here.update(withdrawn_at=Now()))
+    return bool(_shown(course, step).update(withdrawn_at=Now()))
+
+
+def _shown(course: Course, step: str) -> QuerySet[DemoRun]:
+    """At most one."""
+    return DemoRun.objects.filter(course=course, step=step, withdrawn_at=None)

@@ -99,10 +99,11 @@ def step_context(
 
 def _practice(sheet: Sheet, due: ShownTerms) -> ShownPractice | None:
     """None where nobody may practise now."""
-    if sheet.attempt is not None and not sheet.practice:
-        return None
-    is_closed = due.door is Door.EARLY or sheet.waits_for or not sheet.course.practice_s
-    if is_closed and sheet.attempt is None:
+    if sheet.attempt is None:
+        is_closed = due.door is Door.EARLY or bool(sheet.waits_for) or not sheet.course.practice_s
+    else:
+        is_closed = not sheet.practice
+    if is_closed:
         return None
     return ShownPractice(quota_of(sheet.user, sheet.course), sheet.step.budget_ms)
 
