@@ -93,6 +93,7 @@ class ByteServer:
         self._script = script
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._threads: list[threading.Thread] = []
         self._arrived = threading.Condition()
 
@@ -111,7 +112,7 @@ class ByteServer:
             return self.peers[index]
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._acceptor.start()
         return self
 
     def __exit__(
@@ -121,6 +122,7 @@ class ByteServer:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._acceptor.join(LIMIT_S)  # whoever came in the last moment has a thread that runs
         for peer in self.peers:
             with contextlib.suppress(OSError):
                 peer.sock.shutdown(socket.SHUT_RDWR)
