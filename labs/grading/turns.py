@@ -63,7 +63,8 @@ def sentence_fault(run: RunRecord, turns: Sequence[Recording], cap: int) -> Faul
     silent = [str(i) for i, turn in enumerate(turns, 1) if turn.figures.first_sentence_end is None]
     endless = Fault(
         N_(
-            "The model wrote %(cap)s tokens in turn %(turns)s without ending a sentence; no sensible cap helps there.",
+            "The model wrote %(cap)s tokens in turn %(turns)s without ending a sentence; no sensible cap helps there. "
+            "Ask for something else in the style line.",
             cap=cap,
             turns=", ".join(silent),
         )

@@ -15,9 +15,14 @@ from tests.system.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.server, pytest.mark.slow]
 
-# On a machine that other tests keep busy its checks may be inconclusive, which is right, and never fail. That they pass
-# on a quiet one is shown by the recorded run (tests/steps/test_recorded.py), which no load can change.
-COMPARES_TIMES = {"prefill"}
+# By step: checks that are rightly inconclusive at times, whatever the student does; none of them may fail. That they
+# pass is shown by the recorded runs (tests/steps/test_recorded.py), which neither load nor luck can change.
+MAY_STAY_OPEN = {
+    # Compare times, on a machine that other tests keep busy.
+    "prefill": {"guessed", "line", "prediction", "measured", "per-document"},
+    # The small model's first sentence runs in circles (0.0000...) for three in sixty of the inputs that are drawn.
+    "voice-turn": {"sentence"},
+}
 LOOKS: list[tuple[str, Scheme]] = [("ko", "light"), ("en", "dark")]
 
 
@@ -39,9 +44,11 @@ def test_the_model_answers_pass(log_in: LogIn, site: Site, step_key: str) -> Non
     with ModelAnswers(site) as answers:
         assert do_step(page, answers, "park", step_key) == len(step.rounds)
     assert page.locator("#run[data-state=graded]").count() == 1
-    found = set(verdicts(page).values())
-    if step_key in COMPARES_TIMES:
-        found.discard("inconclusive")
-    assert found == {"pass"}, verdicts(page)
+    open_to_luck = MAY_STAY_OPEN.get(step_key, set())
+    found = verdicts(page)
+    assert found and all(
+        verdict == "pass" or (verdict == "inconclusive" and check in open_to_luck)
+        for check, verdict in found.items()
+    ), found
     open_step(page, site, step_key, looks[1][0])
     assert hindrances(page, looks[1][1]) == []
