@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from labs.grading.sane import Fault, alone, first_fault, ours, uncached, whole
+from labs.grading.sane import Fault, first_fault, ours, uncached, undisturbed, whole
 from labs.grading.split import no_first_token
 from labs.measure.recording import Recording, RunRecord
 from labs.measure.stats import Line, Point, line_through_minima
@@ -23,7 +23,7 @@ NOT_SLOWER = Fault(N_("Twelve documents were not slower than four: the machine w
 def measured_fault(run: RunRecord, asks: Sequence[Recording]) -> Fault | None:
     """Cold asks with the cache off, alone on the server, each with a first token."""
     return first_fault(
-        alone(run), *(f(ask) for ask in asks for f in (ours, whole, uncached)), no_first_token(*asks)
+        undisturbed(run), *(f(ask) for ask in asks for f in (ours, whole, uncached)), no_first_token(*asks)
     )
 
 

@@ -27,13 +27,18 @@ def first_fault(*faults: Fault | None) -> Fault | None:
 
 
 def alone(run: RunRecord) -> Fault | None:
-    """Nobody but us may have used the endpoint, nor may a CPU quota have stopped it. Without `/metrics` this sees only
+    """Nobody but us may have used the endpoint: then its counters speak of our asks. Without `/metrics` this sees only
     strangers in `/slots`."""
     if run.foreign_tasks or run.metrics_agree is False:
         return Fault(
             N_("Somebody else used the model server during this run, so its figures prove nothing."),
             disturbed=True,
         )
+    return None
+
+
+def unstopped(run: RunRecord) -> Fault | None:
+    """No CPU quota may have stopped the server or our worker: a stop changes times, and no counter."""
     if stopped_share(run.throttled) > TOLERATED:
         return Fault(
             N_(
@@ -42,6 +47,11 @@ def alone(run: RunRecord) -> Fault | None:
             disturbed=True,
         )
     return None
+
+
+def undisturbed(run: RunRecord) -> Fault | None:
+    """What every claim about a time needs."""
+    return alone(run) or unstopped(run)
 
 
 def ours(recording: Recording) -> Fault | None:

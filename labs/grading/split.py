@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labs.grading.sane import Fault, alone, first_fault, ours, uncached, whole
+from labs.grading.sane import Fault, first_fault, ours, uncached, undisturbed, whole
 from labs.measure.figures import read_figures
 from labs.measure.recording import Frame, Recording, RunRecord
 from labs.text import N_
@@ -56,7 +56,7 @@ def has_waited(recording: Recording) -> Fault | None:
 def wait_fault(run: RunRecord, key: str) -> Fault | None:
     """Why the ask `key`, which should have waited for its slot, cannot be split."""
     ask = run[key]
-    return first_fault(alone(run), ours(ask), whole(ask), uncached(ask), has_waited(ask))
+    return first_fault(undisturbed(run), ours(ask), whole(ask), uncached(ask), has_waited(ask))
 
 
 def hidden_us(recording: Recording) -> int | None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from labs.grading.checks import Check
 from labs.grading.emptied import emptied_fault, more_than, repeat_fault, tokens_erased
 from labs.grading.order import evidence_of
+from labs.grading.sane import unstopped
 from labs.grading.split import within
 from labs.measure.plan import Ask, Get, Plan
 from labs.measure.prefix import SLACK_TOKENS
@@ -292,7 +293,7 @@ class CacheReuse(Step):
         run = seen.run_of(Again.key)
         first, repeat = run["cold"], run["repeat"]
         times_us = (first.figures.ttft_us, repeat.figures.ttft_us)
-        if repeat_fault(run, first, repeat) or None in times_us:
+        if repeat_fault(run, first, repeat) or unstopped(run) or None in times_us:
             return
         cold_ms, warm_ms = (round((us or 0) / 1000, 1) for us in times_us)
         yield Score("ttft", cold_ms, {"warm_ms": warm_ms, "n": first.n}, run)

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
-from labs.grading.sane import Fault, alone, first_fault, whole
+from labs.grading.sane import Fault, alone, first_fault, unstopped, whole
 from labs.grading.split import within
 from labs.grading.turns import (
     SHARE,
@@ -290,7 +290,8 @@ class VoiceTurn(Step):
         value = cost_ms(turns, PACE)
         if layout_fault(run, turns) or value is None or _lacking(turns, drawn):
             return
-        opened_ms = median(us / 1000 for turn in turns if (us := turn.figures.first_sentence_us) is not None)
+        times_us = [turn.figures.first_sentence_us for turn in turns if not unstopped(run)]
+        opened_ms = median(us / 1000 for us in times_us if us is not None)
         detail = {
             "prompt_n": sum(computed(turns)),
             "sentence_tokens": sum(first_sentence_tokens(turn) or 0 for turn in turns),
