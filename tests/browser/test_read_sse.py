@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.browser
 
 STEP = "/courses/demo/steps/read-sse/"
 SEALED = "default-src 'none'; script-src 'wasm-unsafe-eval'"
-RIGHT_LIMIT_MS = 3_000
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,10 @@ def test_right_and_wrong_versions(lab: Page) -> None:
         assert failed(grade(text, json.dumps(run(lab, text)), drawn)) == set()
 
 
-def test_a_right_version_is_quick(lab: Page) -> None:
+def test_a_right_version_takes_no_longer_than_python_to_start(lab: Page) -> None:
+    begun_s = time.monotonic()
+    open_step(lab)
+    started_ms = (time.monotonic() - begun_s) * 1000
     write(lab, source("solution"))
     took_ms = lab.evaluate(
         """() => new Promise((resolve) => {
@@ -88,7 +91,7 @@ def test_a_right_version_is_quick(lab: Page) -> None:
           document.querySelector("[data-run]").click();
         })"""
     )
-    assert took_ms < RIGHT_LIMIT_MS
+    assert took_ms < started_ms
 
 
 def line_of(text: str, needle: str) -> int:

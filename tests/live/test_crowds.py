@@ -68,7 +68,8 @@ def test_twenty_sockets_that_leave_at_once_leave_nothing_behind(
     began_s = time.monotonic()
     with site.open(client, attempt.pk) as socket:
         socket.next()
-        assert time.monotonic() - began_s < 1.0  # case D3
+        # Case D3: half of the ten seconds that a server waits for one who left.
+        assert time.monotonic() - began_s < 5.0
         topic.put("started", {})
         socket.until_id("1.1")
     assert "took too long to shut down" not in site.daphne.log.read_text()[logged:]

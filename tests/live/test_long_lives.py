@@ -124,7 +124,7 @@ def test_a_dead_socket_slows_nobody_and_leaves_nothing_behind(
         for _ in range(200):
             topic.put("tokens", {"text": "x"})
         living.until_id("1.201")
-        assert time.monotonic() - began_s < 2.0
+        assert time.monotonic() - began_s < 5.0, "one who left held them up"
         assert living.event_ids == [f"1.{seq}" for seq in range(1, 202)]
         until(lambda: descriptors(site) <= open_files)
     assert with_sockets - before <= {key for key in with_sockets if b"wake" in key}, "no key for a socket"
@@ -149,7 +149,8 @@ def test_sockets_that_leave_while_they_wait_for_redis_hold_nobody_up(
             left_s = time.monotonic()
             with own_site.open(client, attempt.pk) as late:
                 assert late.next()["kind"] == "state"
-                assert time.monotonic() - left_s < 1.0
+                # One after another, the twenty would wait forty seconds for Redis.
+                assert time.monotonic() - left_s < 5.0
             until(lambda: descriptors(own_site) <= open_files + 1)
     finally:
         own_valkey.thaw()

@@ -15,20 +15,24 @@ from tests.measure.scripted import ScriptedLlama
 
 
 def test_the_relay_times_the_same_request_and_changes_nothing(tmp_path: Path) -> None:
-    plan = Plan((tagged(0), tagged(1)))
+    plan = Plan(tuple(tagged(slot) for slot in (0, 1, 0, 1, 0)))
     with ScriptedLlama(prefill_s=0.1) as server, Relay(tmp_path, int(server.url.rpartition(":")[2])) as relay:
         relayed = drive(f"http://127.0.0.1:{relay.port}", plan)
         direct = drive(server.url, plan)
         lines = relay.lines([ask.key for ask in plan.asks])
     assert relayed.outcome == direct.outcome == "recorded"
-    assert len(lines) == relay.count() == 2
+    assert len(lines) == relay.count() == 5
+    later_us = []
     for ask in plan.asks:
         seen, witnessed = relayed.record[ask.key].figures, lines[ask.key]
         assert seen.text == direct.record[ask.key].figures.text
         assert seen.prompt_ms == witnessed["prompt_ms"]
         assert seen.ttft_us is not None
-        # The witness sits nearer to the server: it sees the request later and the content earlier.
-        assert 100_000 <= witnessed["ttft_us"] <= seen.ttft_us + 5_000
+        assert witnessed["ttft_us"] >= 100_000
+        later_us.append(witnessed["ttft_us"] - seen.ttft_us)
+    # The witness sits nearer to the server: it sees the request later and the content earlier. A busy machine may hold
+    # either of them up in some of the asks.
+    assert min(later_us) <= 5_000
 
 
 def test_a_raw_socket_reads_the_same_counter() -> None:

@@ -275,7 +275,10 @@ def test_a_stalled_twin_is_shut_after_the_last_ask_was_sent() -> None:
     shut_after_sent_us = twin.sent_at_us + twin.closed_us - same.sent_at_us
     assert shut_after_sent_us >= 300_000
     assert (same.figures.headers_us or 0) >= 290_000
-    assert (other.figures.headers_us or 10**9) < 290_000
+    assert other.figures.headers_us is not None
+    assert other.sent_at_us + other.figures.headers_us < twin.sent_at_us + twin.closed_us, (
+        "it waited for the twin"
+    )
     assert '"is_processing": true' in record["look"].body
     assert twin.idle_us is not None
     assert twin.prompt_tokens_after is None or twin.prompt_tokens_after > twin.n
@@ -304,8 +307,8 @@ def test_b2_a_cancel_from_another_thread_cuts_at_once(prefill_s: float) -> None:
         running = Background(server.url, Plan((ask("a"), ask("never"))))
         running.wait_for("first_token" if prefill_s == 0 else "progress", key="a")
         running.control.cancel()
-        result = running.result(1.0)
-        wait_until(lambda: server.open_chats() == 0, 1.0)
+        result = running.result(5.0)
+        wait_until(lambda: server.open_chats() == 0, 5.0)
     assert (result.outcome, result.reason) == ("cancelled", "")
     recording = result.record["a"]
     assert recording.figures.end == "cut"
@@ -322,8 +325,8 @@ def test_a_cancel_reaches_a_stalled_and_a_queued_ask() -> None:
         running.wait_for("ask", key="same")
         wait_until(lambda: len(server.chats) == 2)
         running.control.cancel()
-        result = running.result(2.0)
-        wait_until(lambda: server.open_chats() == 0, 1.0)
+        result = running.result(5.0)
+        wait_until(lambda: server.open_chats() == 0, 5.0)
     assert result.outcome == "cancelled"
     assert list(result.record.recordings) == ["twin", "same"]
 
@@ -381,9 +384,10 @@ LOADING = b'{"error":{"message":"Loading model","type":"unavailable_error","code
     ids=["truncated", "error", "nonsense", "no token", "silence", "400", "loading", "stranger"],
 )
 def test_every_failure_has_its_reason_and_keeps_what_came(misbehave: Any, reason: str, end: str) -> None:
+    limits = Limits(0.5, 0.5, 5) if "timeout" in reason else Limits(20, 20, 30)
     with ScriptedLlama(misbehave=misbehave) as server:
-        result = drive(server.url, Plan((ask("a"), ask("b"))), limits=Limits(0.5, 0.5, 5))
-        wait_until(lambda: server.open_chats() == 0, 2.0)
+        result = drive(server.url, Plan((ask("a"), ask("b"))), limits=limits)
+        wait_until(lambda: server.open_chats() == 0, 5.0)
     assert (result.outcome, result.reason) == ("errored", reason)
     assert result.record["a"].figures.end == end
     assert "b" not in result.record.recordings

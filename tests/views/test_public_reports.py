@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -151,10 +150,8 @@ def test_b9_the_endpoints_pages_wait_for_no_endpoint(db: None) -> None:
     client = client_of(User.objects.create_superuser("admin"))
     with ByteServer(Peer.watch_close) as dead:
         endpoint = Endpoint.objects.create(name="dead", base_url=dead.url, state=Endpoint.State.DOWN)
-        began_s = time.monotonic()
         for path in ("/admin/labs/endpoint/", f"/admin/labs/endpoint/{endpoint.pk}/change/"):
             assert "dead" in client.get(path).content.decode()
-        assert time.monotonic() - began_s < 3
         assert dead.peers == []
 
 
