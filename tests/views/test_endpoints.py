@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
@@ -14,9 +15,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from labs.models import Booking, Course, Endpoint, Lease, Run, State
+from labs.models import Attempt, Booking, Course, Endpoint, Lease, Run, State
 from labs.text import N_
 from labs.views.ops.warnings import warnings_of
+from tests.measure.scripted import ScriptedLlama
 from tests.views.conftest import client_of
 from tests.views.pages import Page
 from tests.views.rows import STEP, attempt_in
@@ -48,22 +50,46 @@ def entered(**more: str) -> dict[str, str]:
     return {"name": "lab-1", "base_url": "http://127.0.0.1:9", "verify_tls": "on", **more}
 
 
-def test_the_list_says_who_runs_what_where(
-    at_admin: Client, endpoint: Endpoint, owner: User, course: Course, settings: Settings
-) -> None:
-    attempt = attempt_in(State.RUNNING, owner, course, rounds=1)
-    round_ = attempt.rounds.get()
-    run = Run.objects.create(
+def held(endpoint: Endpoint, attempt: Attempt | None) -> None:
+    """By a run of the attempt, or by the canaries."""
+    run = attempt and Run.objects.create(
         attempt=attempt,
-        round=round_,
+        round=attempt.rounds.get(),
         number=9,
         endpoint=endpoint,
         token=1,
         worker="host:7",
         started_at=timezone.now(),
     )
-    soon = timezone.now() + timedelta(seconds=settings.LABHUB_LEASE_S - 2)
+    soon = timezone.now() + timedelta(seconds=django_settings.LABHUB_LEASE_S - 2)
     Lease.objects.filter(endpoint=endpoint).update(holder="host:7", run=run, token=1, expires_at=soon)
+
+
+@pytest.mark.parametrize(
+    ("holder", "looks"),
+    [("nobody", True), ("cache-break", True), ("barge-in", False), ("canaries", False)],
+)
+def test_a_run_that_closes_connections_is_not_looked_at(
+    holder: str, looks: bool, at_admin: Client, endpoint: Endpoint, owner: User, course: Course
+) -> None:
+    """Each look at `/slots` begins the second anew after which a server looks for who left."""
+    if holder == "canaries":
+        held(endpoint, None)
+    elif holder != "nobody":
+        held(endpoint, attempt_in(State.RUNNING, owner, course, step_key=holder, rounds=1))
+    with ScriptedLlama() as llama:
+        Endpoint.objects.filter(pk=endpoint.pk).update(base_url=llama.url, probed_as="ok")
+        answer = at_admin.get(reverse("endpoints"))
+    shown = next(row for row in answer.context["rows"] if row.endpoint == endpoint)
+    assert [slot.id for slot in shown.slots] == ([0, 1] if looks else [])
+    assert ("Not looked at" in answer.content.decode()) is not looks
+
+
+def test_the_list_says_who_runs_what_where(
+    at_admin: Client, endpoint: Endpoint, owner: User, course: Course
+) -> None:
+    attempt = attempt_in(State.RUNNING, owner, course, rounds=1)
+    held(endpoint, attempt)
     attempt_in(State.QUEUED, User.objects.create_user("next"), course, rounds=1)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         canaries={

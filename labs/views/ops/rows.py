@@ -17,7 +17,7 @@ from labs.models import Attempt, Booking, Endpoint, Lease, State
 from labs.steps import all_steps
 from labs.text import N_, Text
 from labs.views.class_now import CANARIES, SERVER_STATES
-from labs.views.ops.slots import slots_now
+from labs.views.ops.slots import NOTHING, slots_now
 from labs.views.ops.trend import Day, day_of
 from labs.views.ops.words import found_words, why_words
 from labs.views.words import say
@@ -40,12 +40,15 @@ def red_of(canaries: Mapping[str, Any]) -> list[Red]:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has the lease. `beat_s`: seconds since it was last renewed. `attempt` None: the canaries."""
+    """Who has the lease. `beat_s`: seconds since it was last renewed. `attempt` None: the canaries. `cuts`: may close
+    a connection, and a look at `/slots` would put off when the server notices (measured: each begins its second
+    anew)."""
 
     worker: str
     beat_s: int
     attempt: Attempt | None
     title: Text | str
+    cuts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def _row(endpoint: Endpoint, lease: Lease | None, here: Openings, queued: Iterab
         technical=endpoint.detail if rests else "",
         found=found_words(endpoint.probed_as),
         holder=holder,
-        slots=slots_now(endpoint),
+        slots=NOTHING if holder is not None and holder.cuts else slots_now(endpoint),
         queue=sum(
             here.may_run(endpoint, step) and (booking is None or booking.course_id == course_id)
             for course_id, step in queued
@@ -122,6 +125,7 @@ def _holder(lease: Lease | None) -> Holder | None:
         beat_age_s(lease.expires_at, now),
         attempt,
         step.title if step else (attempt.step if attempt else N_("canaries")),
+        cuts=step is None or "cancel" in step.needs,
     )
 
 
