@@ -54,6 +54,9 @@ def probe(endpoint: Endpoint, *, thoroughly: bool = False) -> Endpoint.State:
         found.update(facts=storable(facts.to_json()), fingerprint=print_)
         if not fits(endpoint.pool, print_):
             state, detail = Endpoint.State.QUARANTINED, NOT_OF_ITS_POOL
+    if state is Endpoint.State.UP:
+        # One that was started or came back: its first answer is its slowest, and is to be a canary's, not a student's.
+        found.filter(state__in=[Endpoint.State.DOWN, Endpoint.State.LOADING]).update(canaries_wanted=True)
     lifted = {Endpoint.State.QUARANTINED} if facts is not None else set()
     found.exclude(state__in=set(HELD) - lifted).update(state=state, detail=storable(detail[:300]))
     return state

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 Point = tuple[float, float]  # x (prompt tokens computed, `prompt_n`), y (ms)
 
@@ -85,10 +84,3 @@ def line_through_minima(small: Sequence[Point], large: Sequence[Point]) -> Line 
         return None
     slope = (y1 - y0) / (x1 - x0)
     return Line(slope, y0 - slope * x0)
-
-
-def theil_sen(points: Sequence[Point]) -> Line | None:
-    """Median of the slopes between all pairs, and the median of what is left. None without two sizes."""
-    slope = median((y1 - y0) / (x1 - x0) for (x0, y0), (x1, y1) in combinations(points, 2) if x0 != x1)
-    intercept = None if slope is None else median(y - slope * x for x, y in points)
-    return None if slope is None or intercept is None else Line(slope, intercept)

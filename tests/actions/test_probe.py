@@ -149,3 +149,14 @@ def test_a_second_wake_up_finds_nothing_to_do(here: Endpoint, monkeypatch: pytes
     probe_due()
     probe_due()
     assert asked == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"), [("down", True), ("loading", True), ("up", False), ("paused", False)]
+)
+def test_c4_the_first_answer_after_a_start_is_a_canarys(before: str, wanted: bool, here: Endpoint) -> None:
+    """A worker tries the canaries before it takes anybody's run, so no student has the server's slowest answer."""
+    Endpoint.objects.filter(pk=here.pk).update(state=before, canaries_wanted=False)
+    assert probe(here) == Endpoint.State.UP
+    here.refresh_from_db()
+    assert here.canaries_wanted is wanted

@@ -100,7 +100,7 @@ def test_wake_ups_that_come_again_and_short_jobs_beside_a_long_stream(
 ) -> None:
     """E1: a run longer than its lease, a wake-up five times a second, two drivers: one stream, one run.
 
-    E5: eight servers are probed meanwhile, for short jobs have a queue and a worker of their own.
+    E5: eight servers are probed before the stream has ended: short jobs have a queue and a worker of their own.
     """
     llama.token_s = 0.8
     attempt = post(kim)

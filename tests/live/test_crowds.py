@@ -62,16 +62,18 @@ def test_twenty_sockets_that_leave_at_once_leave_nothing_behind(
 ) -> None:
     client = log_in(owner)
     logged = len(site.daphne.log.read_text())
-    sockets = [site.open(client, attempt.pk) for _ in range(20)]
-    for socket in sockets:
-        socket.connection.socket.close()  # no close frame: the laptop's lid
-    began_s = time.monotonic()
-    with site.open(client, attempt.pk) as socket:
-        socket.next()
-        # Case D3: half of the ten seconds that a server waits for one who left.
-        assert time.monotonic() - began_s < 5.0
-        topic.put("started", {})
-        socket.until_id("1.1")
+    took_s = []
+    for event in range(1, 4):  # a busy machine may be slow once
+        sockets = [site.open(client, attempt.pk) for _ in range(20)]
+        for socket in sockets:
+            socket.connection.socket.close()  # no close frame: the laptop's lid
+        began_s = time.monotonic()
+        with site.open(client, attempt.pk) as socket:
+            socket.next()
+            took_s.append(time.monotonic() - began_s)
+            topic.put("started", {})
+            socket.until_id(f"1.{event}")
+    assert min(took_s) < 1.0, "case D3"
     assert "took too long to shut down" not in site.daphne.log.read_text()[logged:]
     assert "Traceback" not in site.daphne.log.read_text()[logged:]
 

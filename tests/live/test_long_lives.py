@@ -141,16 +141,18 @@ def test_sockets_that_leave_while_they_wait_for_redis_hold_nobody_up(
     own_valkey.freeze()
     try:
         with nothing_logged(own_site):
-            waiting = [own_site.open(client, attempt.pk) for _ in range(20)]
-            for socket in waiting:
-                socket.next()
-            for socket in waiting:
-                socket.connection.socket.close()
-            left_s = time.monotonic()
-            with own_site.open(client, attempt.pk) as late:
-                assert late.next()["kind"] == "state"
-                # One after another, the twenty would wait forty seconds for Redis.
-                assert time.monotonic() - left_s < 5.0
+            took_s = []
+            for _ in range(3):  # a busy machine may be slow once
+                waiting = [own_site.open(client, attempt.pk) for _ in range(20)]
+                for socket in waiting:
+                    socket.next()
+                for socket in waiting:
+                    socket.connection.socket.close()
+                left_s = time.monotonic()
+                with own_site.open(client, attempt.pk) as late:
+                    assert late.next()["kind"] == "state"
+                    took_s.append(time.monotonic() - left_s)
+            assert min(took_s) < 1.0
             until(lambda: descriptors(own_site) <= open_files + 1)
     finally:
         own_valkey.thaw()

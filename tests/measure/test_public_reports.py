@@ -15,7 +15,7 @@ from labs.measure.board import wait_idle
 from labs.measure.figures import read_figures
 from labs.measure.outcome import Drive
 from labs.measure.plan import Ask, Close, Plan
-from labs.measure.ranking import Timed, board_order, cache_class, ranks, settled_median
+from labs.measure.ranking import board_order, ranks
 from labs.measure.recording import Figures
 from tests.llama.byte_server import END, SSE_HEAD, Peer, chunked
 from tests.measure.driving import FACTS, Event, drive, user
@@ -159,16 +159,6 @@ def test_c2_the_first_sentence_is_of_visible_text_only() -> None:
     assert (seen.first_sentence, seen.first_sentence_us) == ("Yes.", 4_000_000)
     silent = read(*thought, (0.4, finish()), (0.4, DONE))
     assert (silent.first_sentence_us, silent.error) == (None, None)
-
-
-def test_c6_a_repeat_that_found_its_prefix_never_ranks_among_the_cold() -> None:
-    runs = [(0, 1101, 2.0), (1100, 1, 0.12), (1100, 1, 0.12)]
-    by_class: dict[str | None, list[Timed]] = {}
-    for cache_n, prompt_n, ttft_s in runs:
-        by_class.setdefault(cache_class(cache_n=cache_n, prompt_n=prompt_n, head=22), []).append(
-            Timed(ttft_s)
-        )
-    assert {name: settled_median(timed) for name, timed in by_class.items()} == {"cold": 2.0, "warm": 0.12}
 
 
 def test_f3_ties_over_the_border_of_a_page_share_a_rank_and_nobody_is_lost() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labs.measure.ranking import Timed, board_order, cache_class, ranks, settled_median, shown_value
+from labs.measure.ranking import board_order, ranks, shown_value
 from labs.measure.stats import (
     Interval,
     Line,
@@ -20,7 +19,6 @@ from labs.measure.stats import (
     median_interval,
     minimum,
     quantile,
-    theil_sen,
 )
 
 NUMBERS = st.lists(st.integers(-1_000_000, 1_000_000).map(lambda n: n / 64), min_size=1, max_size=30)
@@ -29,7 +27,6 @@ NUMBERS = st.lists(st.integers(-1_000_000, 1_000_000).map(lambda n: n / 64), min
 def test_of_nothing_is_nothing_and_never_zero() -> None:
     assert minimum([]) is median([]) is quantile([], 0.9) is None
     assert median_interval([]) is median_interval([3.0]) is None
-    assert theil_sen([]) is None
 
 
 def test_quantiles_by_hand() -> None:
@@ -84,27 +81,6 @@ def test_the_line_goes_through_the_fastest_repeat_of_each_size() -> None:
     assert line_through_minima(small, []) is None
 
 
-def test_theil_sen_by_hand() -> None:
-    # Slopes of the pairs: 2, 2, 11, 2, 15.5, 29; their median is 6.5. Left over: 1, -3.5, -8, 14.5.
-    assert theil_sen([(0, 1), (1, 3), (2, 5), (3, 34)]) == Line(6.5, -1.25)
-    assert theil_sen([(0, 1), (1, 3), (2, 5), (3, 7), (4, 90)]) == Line(2.0, 1.0)
-    assert theil_sen([(3, 1), (3, 9)]) is None
-
-
-@given(
-    st.integers(-50, 50),
-    st.integers(-500, 500),
-    st.lists(st.integers(0, 400), min_size=7, max_size=25, unique=True),
-    st.integers(0, 2**32),
-)
-def test_theil_sen_does_not_see_a_few_delays(slope: int, start: int, xs: list[int], seed: int) -> None:
-    """With a tenth of the points late, more than half of all pairs are still clean: the line is exact."""
-    points = [(float(x), float(slope * x + start)) for x in xs]
-    for late in random.Random(seed).sample(range(len(xs)), len(xs) // 7):
-        points[late] = (points[late][0], points[late][1] + 9_999)
-    assert theil_sen(points) == Line(slope, start)
-
-
 def test_ties_share_a_rank_and_unknown_is_last_and_unranked() -> None:
     values = [0.4, None, 0.25, 0.250_000_01, 0.1, math.nan]
     assert ranks(values) == [4, None, 2, 2, 1, None]
@@ -126,15 +102,3 @@ def test_a_rank_is_one_more_than_those_who_are_better(values: list[float | None]
     ]
     ordered = [values[row] for row in board_order(values)]
     assert ordered == [*sorted(known), *[None] * (len(values) - len(known))]
-
-
-def test_c4_a_first_run_after_the_start_is_shown_but_does_not_rank() -> None:
-    runs = [Timed(9.60, warmup=True), *map(Timed, (0.50, 0.52, 0.49, 0.51))]
-    assert settled_median(runs) == pytest.approx(0.505)
-    assert settled_median(runs[:1]) is None
-
-
-def test_c6_cold_and_warm_are_never_mixed() -> None:
-    prompts = [(0, 1_100), (1_100, 1), (1_100, 1), (550, 550), (24, 1_076)]
-    classes = [cache_class(cache_n=cache_n, prompt_n=prompt_n, head=22) for cache_n, prompt_n in prompts]
-    assert classes == ["cold", "warm", "warm", None, "cold"]

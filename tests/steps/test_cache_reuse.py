@@ -80,3 +80,14 @@ def test_the_stored_run_is_shown_where_it_is_asked_about() -> None:
     last = stored.rows[-1]
     assert last[2] == 1
     assert last[3] == last[1]
+
+
+def test_c6_a_cold_request_that_found_its_prefix_is_on_no_board() -> None:
+    """The same prompt three times: 2.0 s, and twice 0.12 s out of the cache. Cold and warm are columns of their own."""
+    seen = play(STEP)
+    run = seen.run_of("again")
+    [score] = STEP.scores(seen)
+    assert (score.board, score.value) == ("ttft", round((run["cold"].figures.ttft_us or 0) / 1000, 1))
+    assert score.detail["warm_ms"] == round((run["repeat"].figures.ttft_us or 0) / 1000, 1)
+    repeated = replace(run["repeat"], key="cold")
+    assert list(STEP.scores(with_recordings(seen, "again", repeated))) == []
