@@ -35,8 +35,8 @@ def url(llama_server: EmbeddedServer) -> Iterator[str]:
 
 
 def calm(run: Callable[[], Drive], was_calm: Callable[[Drive], bool]) -> Drive:
-    """Runs until the machine was fast enough to show what the test is about, three times at most."""
-    for _ in range(2):
+    """Runs until the machine was fast enough to show what the test is about, six times at most."""
+    for _ in range(5):
         if was_calm(result := run()):
             return result
     return run()
