@@ -186,7 +186,7 @@ def test_a_loading_server_is_waited_for_at_no_cost(
     assert probe(endpoint) == Endpoint.State.LOADING
     llama._small = ready  # type: ignore[method-assign]
     assert probe(endpoint) == Endpoint.State.UP
-    Endpoint.objects.update(canaries_of=F("fingerprint"))  # its canaries are another test's
+    Endpoint.objects.update(canaries_of=F("fingerprint"), canaries_wanted=False)  # they are other tests'
     assert go_on() == 1
     assert (fresh(attempt).state, outcomes(attempt)) == (State.OPEN, ["not_idle", "recorded"])
     assert (charged(kim), len(llama.chats)) == (1, 1)
