@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.breaker import HELD, NOT_OF_ITS_POOL
@@ -15,10 +15,15 @@ from labs.llama.errors import BadAddress, LlamaError
 from labs.measure.fingerprint import fingerprint
 from labs.measure.prepare import read_facts
 from labs.measure.recording import ServerFacts
-from labs.models import Endpoint, Pool
+from labs.models import Endpoint, Lease, Pool
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
-PROBE_EVERY_S = 10
+# A look at `/slots` puts off when the server notices who left, so one that is measured is seldom looked at: its runs
+# say what becomes of it.
+PROBE_EVERY_S, PROBE_LEASED_S = 10, 60
+# Found up after one of these, a server was started or is another one; not where it had only been too slow to answer.
+BEGINS = (Endpoint.State.DOWN, Endpoint.State.LOADING, Endpoint.State.QUARANTINED)
+SLOW = Q(detail="timeout") | Q(detail__contains="no answer in time")
 OK = {Endpoint.State.UP: "ok", Endpoint.State.LOADING: "loading", Endpoint.State.DOWN: "down"}
 # What `Endpoint.detail` begins with where the address cannot be used, or is not a llama-server's.
 ADDRESS, STRANGER = "address", "stranger"
@@ -55,8 +60,9 @@ def probe(endpoint: Endpoint, *, thoroughly: bool = False) -> Endpoint.State:
         if not fits(endpoint.pool, print_):
             state, detail = Endpoint.State.QUARANTINED, NOT_OF_ITS_POOL
     if state is Endpoint.State.UP:
-        # One that was started or came back: its first answer is its slowest, and is to be a canary's, not a student's.
-        found.filter(state__in=[Endpoint.State.DOWN, Endpoint.State.LOADING]).update(canaries_wanted=True)
+        # One that began anew: its first answer is its slowest, and is to be a canary's, not a student's.
+        began = found.filter(state__in=BEGINS).exclude(SLOW)
+        began.update(canaries_wanted=True, canaries_tried_at=None)
     lifted = {Endpoint.State.QUARANTINED} if facts is not None else set()
     found.exclude(state__in=set(HELD) - lifted).update(state=state, detail=storable(detail[:300]))
     return state
@@ -73,8 +79,11 @@ def fits(pool: Pool | None, print_: str) -> bool:
 
 def due() -> QuerySet[Endpoint]:
     """Endpoints whose last probe is too old, or that have had none."""
+    leased = Lease.objects.filter(endpoint=OuterRef("pk"), expires_at__gt=Now()).exclude(holder="")
     return Endpoint.objects.exclude(state=Endpoint.State.REMOVED).filter(
-        Q(probed_at__isnull=True) | Q(probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
+        Q(probed_at__isnull=True)
+        | Q(~Exists(leased), probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
+        | Q(probed_at__lt=Now() - timedelta(seconds=PROBE_LEASED_S))
     )
 
 

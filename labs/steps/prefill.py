@@ -326,10 +326,11 @@ class Prefill(Step):
 
     def scores(self, seen: Seen) -> Iterator[Score]:
         """How far the locked prediction for twelve documents was from the fastest of their repeats, in per cent."""
-        run, said_ms = seen.run_of(Large.key), seen[Large.key].answers["twelve_ms"]
-        twelve = some(run, LARGE_KEYS)
+        small, run = seen.run_of(Small.key), seen.run_of(Large.key)
+        said_ms, twelve = seen[Large.key].answers["twelve_ms"], some(run, LARGE_KEYS)
+        line = [ask for count in SMALL for ask in repeats(small, count)]  # what the prediction was made from
         fastest = fastest_ms(twelve)
-        if measured_fault(run, twelve) or not fastest:
+        if measured_fault(small, line) or measured_fault(run, twelve) or not fastest:
             return
         off_percent = round(100 * abs(said_ms - fastest) / fastest, 1)
         yield Score("predictor", off_percent, {"said_ms": said_ms, "fastest_ms": round(fastest, 1)}, run)

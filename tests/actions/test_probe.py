@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
 from pytest_django import Settings
 
 from labs.actions import probe as probe_module
+from labs.actions.canaries import claim_canaries
 from labs.actions.finish import endpoint_is
 from labs.actions.probe import due, probe, probe_due
-from labs.models import Endpoint, Pool
+from labs.models import Endpoint, Lease, Pool
 from tests.llama.byte_server import ByteServer, Peer, answer
 
 PROPS = {
@@ -152,11 +157,38 @@ def test_a_second_wake_up_finds_nothing_to_do(here: Endpoint, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("before", "wanted"), [("down", True), ("loading", True), ("up", False), ("paused", False)]
+    ("before", "detail", "wanted"),
+    [
+        ("down", "unreachable", True),
+        ("loading", "", True),
+        ("quarantined", "", True),
+        ("down", "timeout", False),  # too slow for a probe is not started anew
+        ("down", "GET /props: no answer in time", False),
+        ("up", "", False),
+        ("paused", "", False),
+    ],
 )
-def test_c4_the_first_answer_after_a_start_is_a_canarys(before: str, wanted: bool, here: Endpoint) -> None:
-    """A worker tries the canaries before it takes anybody's run, so no student has the server's slowest answer."""
-    Endpoint.objects.filter(pk=here.pk).update(state=before, canaries_wanted=False)
+def test_c4_the_first_answer_after_a_start_is_a_canarys(
+    before: str, detail: str, wanted: bool, here: Endpoint
+) -> None:
+    """No student has a server's slowest answer, even where its canaries were tried just before it went away."""
+    Endpoint.objects.filter(pk=here.pk).update(
+        state=before, detail=detail, canaries_wanted=False, canaries_tried_at=timezone.now()
+    )
     assert probe(here) == Endpoint.State.UP
     here.refresh_from_db()
     assert here.canaries_wanted is wanted
+    Endpoint.objects.update(canaries_of=F("fingerprint"), canaries_at=Now())
+    assert (claim_canaries("w") is not None) is wanted
+
+
+@pytest.mark.parametrize(
+    ("leased", "probed_s", "is_due"), [(True, 30, False), (True, 70, True), (False, 30, True)]
+)
+def test_a_server_that_is_measured_is_seldom_looked_at(
+    leased: bool, probed_s: int, is_due: bool, here: Endpoint
+) -> None:
+    until = timezone.now() + timedelta(seconds=20 if leased else -1)
+    Lease.objects.filter(endpoint=here).update(holder="w", expires_at=until)
+    Endpoint.objects.update(probed_at=timezone.now() - timedelta(seconds=probed_s))
+    assert due().exists() is is_due

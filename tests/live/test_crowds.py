@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 
 import pytest
 from django.contrib.auth.models import User
@@ -63,7 +64,7 @@ def test_twenty_sockets_that_leave_at_once_leave_nothing_behind(
     client = log_in(owner)
     logged = len(site.daphne.log.read_text())
     took_s = []
-    for event in range(1, 4):  # a busy machine may be slow once
+    for event in range(1, 4):  # a busy machine may be slow in one of them
         sockets = [site.open(client, attempt.pk) for _ in range(20)]
         for socket in sockets:
             socket.connection.socket.close()  # no close frame: the laptop's lid
@@ -73,7 +74,7 @@ def test_twenty_sockets_that_leave_at_once_leave_nothing_behind(
             took_s.append(time.monotonic() - began_s)
             topic.put("started", {})
             socket.until_id(f"1.{event}")
-    assert min(took_s) < 1.0, "case D3"
+    assert median(took_s) < 1.0, "case D3"
     assert "took too long to shut down" not in site.daphne.log.read_text()[logged:]
     assert "Traceback" not in site.daphne.log.read_text()[logged:]
 

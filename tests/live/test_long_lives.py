@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 import pytest
 from django.contrib.auth.models import User
@@ -142,7 +143,7 @@ def test_sockets_that_leave_while_they_wait_for_redis_hold_nobody_up(
     try:
         with nothing_logged(own_site):
             took_s = []
-            for _ in range(3):  # a busy machine may be slow once
+            for _ in range(3):  # a busy machine may be slow in one of them
                 waiting = [own_site.open(client, attempt.pk) for _ in range(20)]
                 for socket in waiting:
                     socket.next()
@@ -152,7 +153,7 @@ def test_sockets_that_leave_while_they_wait_for_redis_hold_nobody_up(
                 with own_site.open(client, attempt.pk) as late:
                     assert late.next()["kind"] == "state"
                     took_s.append(time.monotonic() - left_s)
-            assert min(took_s) < 1.0
+            assert median(took_s) < 1.0
             until(lambda: descriptors(own_site) <= open_files + 1)
     finally:
         own_valkey.thaw()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 
 from labs.llama.client import LlamaClient
 from labs.measure.plan import Plan
@@ -31,8 +32,8 @@ def test_the_relay_times_the_same_request_and_changes_nothing(tmp_path: Path) ->
         assert witnessed["ttft_us"] >= 100_000
         later_us.append(witnessed["ttft_us"] - seen.ttft_us)
     # The witness sits nearer to the server: it sees the request later and the content earlier. A busy machine may hold
-    # either of them up in some of the asks.
-    assert min(later_us) <= 5_000
+    # either of them up in one or two.
+    assert median(later_us) <= 5_000
 
 
 def test_a_raw_socket_reads_the_same_counter() -> None:

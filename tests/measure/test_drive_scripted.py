@@ -275,10 +275,8 @@ def test_a_stalled_twin_is_shut_after_the_last_ask_was_sent() -> None:
     shut_after_sent_us = twin.sent_at_us + twin.closed_us - same.sent_at_us
     assert shut_after_sent_us >= 300_000
     assert (same.figures.headers_us or 0) >= 290_000
-    assert other.figures.headers_us is not None
-    assert other.sent_at_us + other.figures.headers_us < twin.sent_at_us + twin.closed_us, (
-        "it waited for the twin"
-    )
+    assert other.figures.headers_us is not None and same.figures.headers_us is not None
+    assert other.figures.headers_us < same.figures.headers_us, "it waited for the twin"
     assert '"is_processing": true' in record["look"].body
     assert twin.idle_us is not None
     assert twin.prompt_tokens_after is None or twin.prompt_tokens_after > twin.n

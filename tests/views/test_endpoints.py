@@ -72,7 +72,7 @@ def held(endpoint: Endpoint, attempt: Attempt | None) -> None:
 def test_a_run_that_closes_connections_is_not_looked_at(
     holder: str, looks: bool, at_admin: Client, endpoint: Endpoint, owner: User, course: Course
 ) -> None:
-    """Each look at `/slots` begins the second anew after which a server looks for who left."""
+    """Each look at `/slots` starts the one second anew that a server waits before it looks who left."""
     if holder == "canaries":
         held(endpoint, None)
     elif holder != "nobody":

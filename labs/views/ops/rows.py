@@ -41,8 +41,7 @@ def red_of(canaries: Mapping[str, Any]) -> list[Red]:
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who has the lease. `beat_s`: seconds since it was last renewed. `attempt` None: the canaries. `cuts`: may close
-    a connection, and a look at `/slots` would put off when the server notices (measured: each begins its second
-    anew)."""
+    a connection; each look at `/slots` starts the one second anew that the server waits before it looks who left."""
 
     worker: str
     beat_s: int
