@@ -52,7 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--restart", nargs="*", metavar="NAME", help="these processes, or all, one after another"
+        "--restart",
+        nargs="*",
+        metavar="NAME",
+        help="these processes, or all but the database, one after another; `postgres` crashes",
     )
     parser.add_argument("--grow", action="store_true", help="1, 2 and 4 workers and endpoints instead")
     parser.add_argument(

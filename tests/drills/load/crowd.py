@@ -117,7 +117,9 @@ async def _go_on(cluster: Cluster, plan: Plan, began: float) -> tuple[list[Resta
     failures: list[str] = []
     if plan.restarts is not None:
         await asyncio.sleep(plan.seconds / 3)
-        for name in order(plan.restarts or list(cluster.state["processes"])):
+        for name in order(
+            plan.restarts or [name for name in cluster.state["processes"] if name != "postgres"]
+        ):
             try:
                 restarts.append(await restart(cluster, name))
             except AssertionError as error:

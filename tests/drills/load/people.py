@@ -8,16 +8,21 @@ import secrets
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import wraps
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tests.drills.classroom import wait_until
 
 SETTLED_S = 120.0
+AWAY_S = 60.0  # so long may the database be away in a drill that takes it away
 ATTEMPTS = 10_000
+
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,26 @@ def set_up(environ: Mapping[str, str]) -> None:
 
     os.environ.update(environ)
     django.setup()
+
+
+def patient(ask: Callable[P, T]) -> Callable[P, T]:
+    """Asks again where the database went away, with a new connection."""
+
+    @wraps(ask)
+    def again(*args: P.args, **kwargs: P.kwargs) -> T:
+        from django.db import InterfaceError, OperationalError, connections
+
+        until_s = time.monotonic() + AWAY_S
+        while True:
+            try:
+                return ask(*args, **kwargs)
+            except (InterfaceError, OperationalError):
+                connections.close_all()
+                if time.monotonic() > until_s:
+                    raise
+                time.sleep(0.2)
+
+    return again
 
 
 def make_class(students: int, logins: int) -> list[Person]:
@@ -82,6 +107,7 @@ def answers_process(environ: Mapping[str, str]) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, get_context("spawn"), initializer=set_up, initargs=(dict(environ),))
 
 
+@patient
 def answers(name: str, step_key: str) -> tuple[str, dict[str, Any]] | None:
     """The round that is open to this person and its right answers; None where none is open. For `answers_process`."""
     from django.contrib.auth.models import User
@@ -129,6 +155,7 @@ class Books:
     outcomes: Counter[str]
 
 
+@patient
 def rounds_now() -> dict[uuid.UUID, uuid.UUID]:
     """The key of every round there is, and its attempt."""
     from labs.models import Round
@@ -136,6 +163,7 @@ def rounds_now() -> dict[uuid.UUID, uuid.UUID]:
     return dict(Round.objects.values_list("submit_key", "attempt_id"))
 
 
+@patient
 def read_books(
     submitted: Mapping[uuid.UUID, uuid.UUID], before: Mapping[uuid.UUID, uuid.UUID], stopped: Set[uuid.UUID]
 ) -> Books:
@@ -162,6 +190,7 @@ def read_books(
     )
 
 
+@patient
 def runs_recorded() -> int:
     from labs.models import Run
 
