@@ -108,10 +108,10 @@ def test_static_files_come_from_the_proxy_and_are_the_same(cluster: Cluster) -> 
 
 
 # Both web processes, one after the other: what the proxy remembers of the first tells with the second.
-RESTARTED = ("web-1", "web-2", "drive-1", "valkey")
+RESTARTED = ("web-1", "web-2", "drive-1", "valkey", "postgres")
 
 
-def test_nothing_is_lost_while_the_web_a_worker_and_valkey_are_restarted_under_a_class(
+def test_nothing_is_lost_while_everything_is_restarted_and_the_database_crashes_under_a_class(
     cluster: Cluster,
 ) -> None:
     words = ["--on", str(cluster.folder), "--students", "12", "--minutes", "0.1", "--logins", "1"]
