@@ -20,7 +20,7 @@ from labs.models import Endpoint, Lease, Pool
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
 # A look at `/slots` puts off when the server notices who left, so one that is measured is seldom looked at: its runs
 # say what becomes of it.
-PROBE_EVERY_S, PROBE_LEASED_S = 10, 60
+PROBE_EVERY_S, PROBE_LEASED_S = 10, 20
 # Found up after one of these, a server was started or is another one; not where it had only been too slow to answer.
 BEGINS = (Endpoint.State.DOWN, Endpoint.State.LOADING, Endpoint.State.QUARANTINED)
 SLOW = Q(detail="timeout") | Q(detail__contains="no answer in time")

@@ -183,7 +183,7 @@ def test_c4_the_first_answer_after_a_start_is_a_canarys(
 
 
 @pytest.mark.parametrize(
-    ("leased", "probed_s", "is_due"), [(True, 30, False), (True, 70, True), (False, 30, True)]
+    ("leased", "probed_s", "is_due"), [(True, 15, False), (True, 25, True), (False, 15, True)]
 )
 def test_a_server_that_is_measured_is_seldom_looked_at(
     leased: bool, probed_s: int, is_due: bool, here: Endpoint
