@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from labs.actions.breaker import HELD, NOT_OF_ITS_POOL
+from labs.actions.claim import free_leases
 from labs.actions.storable import storable
 from labs.clients import client_of
 from labs.llama.abilities import abilities
@@ -15,7 +16,7 @@ from labs.llama.errors import BadAddress, LlamaError
 from labs.measure.fingerprint import fingerprint
 from labs.measure.prepare import read_facts
 from labs.measure.recording import ServerFacts
-from labs.models import Endpoint, Lease, Pool
+from labs.models import Endpoint, Pool
 
 STATES = {"ok": Endpoint.State.UP, "loading": Endpoint.State.LOADING}
 # A look at `/slots` puts off when the server notices who left, so one that is measured is seldom looked at: its runs
@@ -79,10 +80,10 @@ def fits(pool: Pool | None, print_: str) -> bool:
 
 def due() -> QuerySet[Endpoint]:
     """Endpoints whose last probe is too old, or that have had none."""
-    leased = Lease.objects.filter(endpoint=OuterRef("pk"), expires_at__gt=Now()).exclude(holder="")
+    free = free_leases().filter(endpoint=OuterRef("pk"))
     return Endpoint.objects.exclude(state=Endpoint.State.REMOVED).filter(
         Q(probed_at__isnull=True)
-        | Q(~Exists(leased), probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
+        | Q(Exists(free), probed_at__lt=Now() - timedelta(seconds=PROBE_EVERY_S))
         | Q(probed_at__lt=Now() - timedelta(seconds=PROBE_LEASED_S))
     )
 

@@ -10,7 +10,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from labs.grading.checks import Check
-from labs.grading.sane import Fault, first_fault, ours, uncached, undisturbed, whole
+from labs.grading.line import measured_fault
+from labs.grading.sane import Fault
 from labs.grading.split import (
     NOTHING,
     PART_SHARE,
@@ -93,9 +94,7 @@ class Predict(Round):
             return
         asks = [run[key] for key in COLD]
         ttfts_ms = sorted(in_ms(a.figures.ttft_us) for a in asks if a.figures.ttft_us is not None)
-        fault = first_fault(
-            undisturbed(run), *(f(a) for a in asks for f in (ours, whole, uncached)), no_first_token(*asks)
-        )
+        fault = measured_fault(run, asks)
         median_ms = ttfts_ms[len(ttfts_ms) // 2] if ttfts_ms else 0
         yield claims.PREDICTED.settle(
             fault,

@@ -290,8 +290,8 @@ class VoiceTurn(Step):
         value = cost_ms(turns, PACE)
         if layout_fault(run, turns) or value is None or _lacking(turns, drawn):
             return
-        times_us = [turn.figures.first_sentence_us for turn in turns if not unstopped(run)]
-        opened_ms = median(us / 1000 for us in times_us if us is not None)
+        timed = () if unstopped(run) else turns
+        opened_ms = median(us / 1000 for turn in timed if (us := turn.figures.first_sentence_us) is not None)
         detail = {
             "prompt_n": sum(computed(turns)),
             "sentence_tokens": sum(first_sentence_tokens(turn) or 0 for turn in turns),
